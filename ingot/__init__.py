@@ -1,0 +1,93 @@
+"""Typed values out of language models: `ask(list[str], prompt)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ingot._answer import Answer
+    from ingot._ask import ask
+    from ingot._response import Response, Usage
+    from ingot._retry import Retry
+    from ingot._shape.content import File, Json, Markdown, Text
+    from ingot.errors import (
+        AnswerError,
+        ContentFilteredError,
+        EmptyAnswerError,
+        IngotError,
+        InvalidAnswerError,
+        MismatchedAnswerError,
+        NotConfiguredError,
+        PromptError,
+        ProviderAuthError,
+        ProviderError,
+        ProviderProtocolError,
+        ProviderRateLimitError,
+        ProviderTimeoutError,
+        ProviderUnavailableError,
+        RefusedError,
+        TruncatedError,
+        UnreadableAnswerError,
+        UnsupportedTypeError,
+    )
+
+__all__ = [
+    "Answer",
+    "AnswerError",
+    "ContentFilteredError",
+    "EmptyAnswerError",
+    "File",
+    "IngotError",
+    "InvalidAnswerError",
+    "Json",
+    "Markdown",
+    "MismatchedAnswerError",
+    "NotConfiguredError",
+    "PromptError",
+    "ProviderAuthError",
+    "ProviderError",
+    "ProviderProtocolError",
+    "ProviderRateLimitError",
+    "ProviderTimeoutError",
+    "ProviderUnavailableError",
+    "RefusedError",
+    "Response",
+    "Retry",
+    "Text",
+    "TruncatedError",
+    "UnreadableAnswerError",
+    "UnsupportedTypeError",
+    "Usage",
+    "ask",
+]
+
+_HOMES = {
+    "Answer": "_answer",
+    "File": "_shape.content",
+    "Json": "_shape.content",
+    "Markdown": "_shape.content",
+    "Response": "_response",
+    "Retry": "_retry",
+    "Text": "_shape.content",
+    "Usage": "_response",
+    "ask": "_ask",
+}
+"""Modules of the names that are not errors; each is imported when its name is first used."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__ and name != "__version__":
+        raise AttributeError(f"module 'ingot' has no attribute {name!r}")
+    from importlib import import_module
+
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("ingot-ask")
+    value = getattr(import_module(f"ingot.{_HOMES.get(name, 'errors')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *globals()})

@@ -1,0 +1,66 @@
+"""An answer: the value, and all that is known of how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ingot._response import price
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from ingot._response import Response, Usage
+
+__all__ = ["Answer"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[T]):
+    """
+    A value, with what it took to get it.
+
+    Attributes:
+        value: The value of the type that was asked for.
+        model: The model that answered, as `provider/model`.
+        usage: Tokens of all attempts; None when the other end did not say.
+        request_id: The vendor's id of the last exchange; None when it gave none.
+        turns: Each reply of the model, the last one being the answer; more than one after a repair.
+        attempts: Requests that were sent, retries included.
+        constrained: Whether the server held the model to the type; False when the schema was shown in the
+            prompt instead (or for prose, which has none).
+        note: Why the server could not hold the model to the type; None when it did or nobody asked it to.
+        seconds: Time spent in requests and waits.
+    """
+
+    value: T
+    model: str
+    usage: Usage | None = None
+    request_id: str | None = None
+    turns: tuple[Response, ...] = field(default=(), repr=False)
+    attempts: int = 1
+    constrained: bool = False
+    note: str | None = None
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def cost(self) -> Decimal | None:
+        """US dollars of all attempts by the installed price table (extra `cost`); None when unknown."""
+        return price(self.model, self.usage)
+
+    @property
+    def repairs(self) -> int:
+        """How often the model had to be told that its reply did not fit."""
+        return len(self.turns) - 1
+
+    def __repr__(self) -> str:
+        parts = [repr(self.value), f"model={self.model!r}"]
+        if self.usage is not None:
+            parts.append(f"usage={self.usage!r}")
+        if self.repairs > 0:
+            parts.append(f"repairs={self.repairs}")
+        if self.note is not None:
+            parts.append(f"note={self.note!r}")
+        return f"Answer({', '.join(parts)})"

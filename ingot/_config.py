@@ -1,0 +1,361 @@
+"""Settings: what there is to set, and where each is read; the only place that reads the environment for it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ingot._retry import Retry
+from ingot.errors import NotConfiguredError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+__all__ = ["SETTINGS", "Resolved", "Setting", "checked", "resolve"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """
+    One setting.
+
+    Attributes:
+        name: Its name as a keyword argument, and as a key of `[tool.ingot]`.
+        type: Its type, in words.
+        default: Its default, in words.
+        check: Returns the value, or raises ValueError with what was expected.
+        parse: Reads the text of the environment variable; None where there is no variable.
+        variable: The environment variable; None where there is none.
+        file: Whether the project file may set it.
+        keyed: Whether it enters the key of a recording when the caller chose it.
+        says: What it does.
+    """
+
+    name: str
+    type: str
+    default: str
+    check: Callable[[Any], Any]
+    parse: Callable[[str], Any] | None
+    variable: str | None
+    file: bool
+    keyed: bool
+    says: str
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    raise ValueError("a text that is not empty")
+
+
+def _whole(least: int) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+            return value
+        raise ValueError(f"a whole number of at least {least}")
+
+    return check
+
+
+def _number(least: float, *, more: bool = False) -> Callable[[Any], float]:
+    def check(value: Any) -> float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and (value > least if more else value >= least) and value < float("inf"):
+            return float(value)
+        raise ValueError(f"a number {'above' if more else 'of at least'} {least:g}")
+
+    return check
+
+
+def _retry(value: Any) -> Retry:
+    if isinstance(value, Retry):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return Retry(attempts=value + 1)
+    raise ValueError("how often to try again, as a whole number, or a Retry")
+
+
+_CONSTRAIN = ("auto", "strict", "prompt")
+
+
+def _constrain(value: Any) -> str:
+    if value in _CONSTRAIN:
+        return str(value)
+    raise ValueError("one of 'auto', 'strict', 'prompt'")
+
+
+def _params(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return value
+    raise ValueError("a mapping from names to JSON values")
+
+
+def _model(value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(value)
+    if hasattr(value, "send") and hasattr(value, "dialect"):
+        return value
+    raise ValueError("a text such as 'openai/gpt-5.4-mini', or a Provider")
+
+
+def _setting(
+    name: str,
+    type: str,
+    default: str,
+    check: Callable[[Any], Any],
+    parse: Callable[[str], Any] | None,
+    says: str,
+    *,
+    keyed: bool = False,
+    file: bool = True,
+) -> Setting:
+    variable = f"INGOT_{name.upper()}" if parse is not None else None
+    return Setting(
+        name=name,
+        type=type,
+        default=default,
+        check=check,
+        parse=parse,
+        variable=variable,
+        file=file,
+        keyed=keyed,
+        says=says,
+    )
+
+
+SETTINGS: dict[str, Setting] = {
+    setting.name: setting
+    for setting in (
+        _setting(
+            "model",
+            "str | Provider",
+            "the vendor whose key is set, else the local model",
+            _model,
+            str,
+            "who is asked, as `provider/model`",
+            keyed=True,
+        ),
+        _setting("system", "str", "none", _text, str, "the system prompt", keyed=True),
+        _setting(
+            "max_tokens",
+            "int",
+            "16000; 4096 at other servers; 512 local",
+            _whole(1),
+            int,
+            "upper bound of the answer, in tokens",
+            keyed=True,
+        ),
+        _setting(
+            "temperature",
+            "float",
+            "the model's own; 0 local",
+            _number(0),
+            float,
+            "how freely the model chooses its words",
+            keyed=True,
+        ),
+        _setting("seed", "int", "none", _whole(0), int, "makes sampling repeatable", keyed=True),
+        _setting(
+            "timeout",
+            "float",
+            "600",
+            _number(0, more=True),
+            float,
+            "seconds that the server may be silent",
+        ),
+        _setting(
+            "retry",
+            "int | Retry",
+            "2",
+            _retry,
+            int,
+            "how often a request that failed in passing is sent again",
+        ),
+        _setting(
+            "repair",
+            "int",
+            "0",
+            _whole(0),
+            int,
+            "how often the model may be told that its reply does not fit",
+        ),
+        _setting(
+            "constrain",
+            "str",
+            "auto",
+            _constrain,
+            str,
+            "`auto`: the server holds the model to the type where it can, else the schema is shown; "
+            "`strict`: it must; `prompt`: the schema is only shown",
+        ),
+        _setting(
+            "base_url",
+            "str",
+            "the vendor's",
+            _text,
+            str,
+            "where the server is",
+            file=False,
+        ),
+        _setting(
+            "api_key",
+            "str",
+            "the vendor's variable",
+            _text,
+            str,
+            "the key; in no pickle, repr, log or recording",
+            file=False,
+        ),
+        _setting(
+            "params",
+            "dict[str, Any]",
+            "none",
+            _params,
+            None,
+            "vendor-specific extras of the request",
+            keyed=True,
+        ),
+    )
+}
+"""Every setting, by name."""
+
+
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Check settings that a caller passes; None means not set.
+
+    Raises:
+        TypeError: There is no such setting (the nearest one is named), or the value is of the wrong kind.
+    """
+    out: dict[str, Any] = {}
+    for name, value in given.items():
+        setting = SETTINGS.get(name)
+        if setting is None:
+            raise TypeError(
+                f"there is no setting {name!r}{nearest(name, [*SETTINGS, 'context', 'types', 'sample'])}; "
+                f"values for the prompt go into context={{{name!r}: …}}"
+            )
+        if value is None:
+            continue
+        try:
+            out[name] = setting.check(value)
+        except ValueError as error:
+            # A key must not be shown even where it is malformed.
+            found = "" if name == "api_key" else f", not {value!r:.80}"
+            raise TypeError(f"{name} must be {error}{found}") from None
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """
+    The settings in force for one ask.
+
+    Attributes:
+        values: By name; what nobody set is missing.
+        chosen: Names of those that the caller or the project file set, as against the environment.
+    """
+
+    values: Mapping[str, Any]
+    chosen: frozenset[str]
+
+
+def resolve(call: Mapping[str, Any]) -> Resolved:
+    """
+    Return the settings in force: those of the call, then the environment's, then the project file's.
+
+    Args:
+        call: What the call and `using` set, checked and merged.
+
+    Raises:
+        NotConfiguredError: The environment or the file holds a value of the wrong kind; it is named.
+    """
+    file = _file(os.getcwd())
+    ambient = _environment()
+    if "base_url" in ambient or "api_key" in ambient:
+        ambient = _own(ambient, call)
+    values = {**file, **ambient, **call}
+    chosen = frozenset(call) | (frozenset(file) - frozenset(ambient))
+    return Resolved(values, chosen)
+
+
+def _own(ambient: dict[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep a key and an address of the environment from a provider that the environment does not name."""
+    ours, asked = ambient.get("model"), call.get("model")
+    if not isinstance(ours, str) or asked is None:
+        return ambient
+    if isinstance(asked, str) and asked.partition("/")[0] == ours.partition("/")[0]:
+        return ambient
+    return {k: v for k, v in ambient.items() if k not in ("base_url", "api_key")}
+
+
+def _environment() -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for setting in SETTINGS.values():
+        if setting.variable is None or setting.parse is None:
+            continue
+        text = os.environ.get(setting.variable)
+        if not text:
+            continue
+        try:
+            out[setting.name] = setting.check(setting.parse(text))
+        except ValueError as error:
+            reason = str(error) if setting.parse is str or "literal" not in str(error) else ""
+            wanted = reason if reason and "convert" not in reason else f"of type {setting.type}"
+            found = "" if setting.name == "api_key" else f", not {text!r:.80}"
+            raise NotConfiguredError(
+                f"the environment variable {setting.variable} must be {wanted}{found}"
+            ) from None
+    return out
+
+
+@lru_cache(maxsize=64)
+def _file(folder: str) -> dict[str, Any]:
+    """Settings of `[tool.ingot]` in the nearest pyproject.toml at or above *folder*."""
+    from pathlib import Path
+
+    here = Path(folder)
+    for parent in (here, *here.parents):
+        path = parent / "pyproject.toml"
+        if path.is_file():
+            return _read(path)
+    return {}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("ingot", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise NotConfiguredError(f"{path} is no valid TOML: {error}") from None
+    out: dict[str, Any] = {}
+    allowed = [name for name, setting in SETTINGS.items() if setting.file]
+    if not isinstance(table, dict):
+        raise NotConfiguredError(f"{path}: tool.ingot must be a table")
+    for name, value in table.items():
+        if name in _OTHER_TABLES:
+            continue
+        if name in SETTINGS and name not in allowed:
+            raise NotConfiguredError(
+                f"{path}: [tool.ingot] may not set {name}: a folder opened by chance must not redirect a key",
+                advice=f"set {SETTINGS[name].variable} in the environment, or pass {name}=…",
+            )
+        if name not in SETTINGS:
+            raise NotConfiguredError(
+                f"{path}: [tool.ingot] has no setting {name!r}{nearest(name, allowed)}"
+            )
+        try:
+            out[name] = SETTINGS[name].check(value)
+        except ValueError as error:
+            raise NotConfiguredError(
+                f"{path}: [tool.ingot] {name} must be {error}, not {value!r:.80}"
+            ) from None
+    return out
+
+
+_OTHER_TABLES = frozenset({"cassette", "pytest"})
+"""Tables of `[tool.ingot]` that other rooms read."""

@@ -1,0 +1,67 @@
+"""The only loops: they perform what a plan yields, blocking or awaiting, and tell it what came of it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ingot._flow import Send, Settle, Wait
+
+if TYPE_CHECKING:
+    from ingot._answer import Answer
+    from ingot._flow import Flow
+    from ingot.provider import Provider
+
+__all__ = ["arun", "run"]
+
+
+def run(flow: Flow, provider: Provider) -> Answer[Any]:
+    """Perform *flow* in this thread."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                done: Any = None
+                if isinstance(effect, Send):
+                    began = time.perf_counter()
+                    try:
+                        done = provider.send(effect.request)
+                    finally:
+                        effect.seconds = time.perf_counter() - began
+                elif isinstance(effect, Wait):
+                    time.sleep(effect.seconds)
+                elif isinstance(effect, Settle):
+                    provider.settle(effect.request, effect.outcome)
+            except Exception as error:
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(done)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]  # a generator's value is untyped
+
+
+async def arun(flow: Flow, provider: Provider) -> Answer[Any]:
+    """Perform *flow* in this task."""
+    import asyncio
+
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                done: Any = None
+                if isinstance(effect, Send):
+                    began = time.perf_counter()
+                    try:
+                        done = await provider.asend(effect.request)
+                    finally:
+                        effect.seconds = time.perf_counter() - began
+                elif isinstance(effect, Wait):
+                    await asyncio.sleep(effect.seconds)
+                elif isinstance(effect, Settle):
+                    provider.settle(effect.request, effect.outcome)
+            except Exception as error:
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(done)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]  # a generator's value is untyped

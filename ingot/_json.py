@@ -1,0 +1,172 @@
+"""JSON as ingot reads and writes it: canonical text out, strict text in, with the place of every fault."""
+
+from __future__ import annotations
+
+import json
+from math import isinf
+from typing import Any
+
+__all__ = ["Unreadable", "canonical", "describe", "read"]
+
+
+class Unreadable(ValueError):
+    """
+    A text that is not one JSON value.
+
+    Attributes:
+        reason: What is wrong, and where.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class Number(float):
+    """A JSON number with a fraction or exponent, which remembers the digits it was written with."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> Number:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+class NotFinite:
+    """What stands where a number should be and is NaN, an infinity or out of range."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text[:24]
+
+
+class Duplicate:
+    """An object that names one key twice."""
+
+    def __init__(self, key: str, pairs: list[tuple[str, Any]]) -> None:
+        self.key = key
+        self.pairs = pairs
+
+
+def canonical(value: Any) -> str:
+    """Return *value* as the one JSON text that equal values share: sorted keys, no spaces, no escapes."""
+    return json.dumps(
+        value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+    )
+
+
+def describe(value: Any) -> str:
+    """Name the kind of a JSON value as messages do: `null`, `a boolean`, `a number`, …"""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, list | tuple):
+        return "an array"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, NotFinite):
+        return f"{value.text}, which JSON has no number for"
+    return "a number"
+
+
+class _Reader:
+    """One reading of one text; keeps what the hooks found."""
+
+    def __init__(self) -> None:
+        self.faulty = False
+
+    def pairs(self, pairs: list[tuple[str, Any]]) -> Any:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            seen: set[str] = set()
+            self.faulty = True
+            for key, _ in pairs:
+                if key in seen:
+                    return Duplicate(key, pairs)
+                seen.add(key)
+        return made
+
+    def fraction(self, text: str) -> Any:
+        number = Number(text)
+        return self.constant(text) if isinf(number) else number
+
+    def constant(self, text: str) -> NotFinite:
+        self.faulty = True
+        return NotFinite(text)
+
+
+def read(text: str) -> tuple[Any, list[tuple[tuple[str | int, ...], str]]]:
+    """
+    Read one JSON value strictly.
+
+    Args:
+        text: The whole text; white space may stand around the value, nothing else.
+
+    Returns:
+        The value (fractions as `Number`, which keep their digits), and the places, as path and text, that hold
+        NaN, an infinity or a number out of range; the value is of use only when there are none.
+
+    Raises:
+        Unreadable: The text is not one JSON value, names a key twice, or holds half of a surrogate pair.
+    """
+    reader = _Reader()
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=reader.pairs,
+            parse_float=reader.fraction,
+            parse_constant=reader.constant,
+        )
+    except json.JSONDecodeError as error:
+        raise Unreadable(_where(text, error)) from None
+    except RecursionError:
+        raise Unreadable("it is nested too deeply") from None
+    except ValueError:
+        raise Unreadable("it holds an integer of too many digits") from None
+    # A surrogate can only come in by an escape or stand in the text itself; the search is cheaper than a walk.
+    suspect = "\\ud" in text or "\\uD" in text or not text.isascii()
+    places = list(_faults(value, (), surrogates=suspect)) if reader.faulty or suspect else []
+    return value, places
+
+
+def _where(text: str, error: json.JSONDecodeError) -> str:
+    at = f"line {error.lineno}, column {error.colno}"
+    if not text.strip():
+        return "it is empty"
+    if error.msg == "Extra data":
+        return f"more text follows the value at {at}"
+    if error.pos >= len(text.rstrip()):
+        return f"it ends in the middle ({at})"
+    return f"{error.msg[:1].lower()}{error.msg[1:]} at {at}"
+
+
+def _faults(value: Any, path: tuple[str | int, ...], *, surrogates: bool) -> Any:
+    if isinstance(value, NotFinite):
+        yield path, value.text
+    elif isinstance(value, Duplicate):
+        raise Unreadable(f"{_at(path)}the key `{value.key}` stands twice in one object")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if surrogates:
+                _check(key, path)
+            yield from _faults(item, (*path, key), surrogates=surrogates)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _faults(item, (*path, index), surrogates=surrogates)
+    elif surrogates and isinstance(value, str):
+        _check(value, path)
+
+
+def _check(text: str, path: tuple[str | int, ...]) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Unreadable(f"{_at(path)}a string holds half of a surrogate pair") from None
+
+
+def _at(path: tuple[str | int, ...]) -> str:
+    return "".join(f"at index {s}: " if isinstance(s, int) else f"in field `{s}`: " for s in path)

@@ -1,0 +1,214 @@
+"""A shape: all that is known of T and one dialect, built once and shared."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal
+
+from ingot._request import Format
+from ingot._shape.dialects import DIALECTS
+from ingot._shape.reader import bare, encode_value, read_value
+from ingot._shape.target import Target, target_of
+from ingot._shape.wire import Wire, wire_schema
+from ingot.errors import Problem, MismatchedAnswerError, UnreadableAnswerError, UnsupportedTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ingot._shape.target import Namespace
+
+__all__ = ["Shape", "shape_of"]
+
+_SIZE = 512
+"""Shapes that are kept; types made at run time must not pile up."""
+
+
+class Shape:
+    """
+    T in one dialect: how to ask for it and how to read what comes back.
+
+    Attributes:
+        target: What is known of T alone.
+        dialect: The dialect that was asked for.
+        constrained: Whether the server can hold the model to the schema; else the schema is shown instead.
+        obstacles: Why it cannot; empty when it can.
+        wire: The schema as sent or shown, and the plan that undoes it; for prose None.
+    """
+
+    def __init__(self, target: Target, dialect: str) -> None:
+        self.target = target
+        self.dialect = dialect
+        self.wire: Wire | None = None
+        self.obstacles: tuple[str, ...] = ()
+        self.constrained = False
+        if target.kind != "schema":
+            return
+        wire = wire_schema(target.source, DIALECTS[dialect])
+        self.obstacles = wire.obstacles
+        self.constrained = not wire.obstacles and dialect != "prompt"
+        self.wire = wire if self.constrained else wire_schema(target.source, DIALECTS["prompt"])
+
+    def __repr__(self) -> str:
+        return f"<shape of {self.target.name} for {self.dialect}: {self.target.kind}>"
+
+    @property
+    def kind(self) -> Literal["prose", "json", "schema"]:
+        """Prose is not constrained, free JSON is read as JSON, all else has a schema."""
+        return self.target.kind
+
+    @property
+    def descriptor(self) -> Any:
+        """Ingot's own description of T, which stands for T in recordings."""
+        return self.target.descriptor
+
+    @cached_property
+    def schema_name(self) -> str:
+        """A name of `[A-Za-z0-9_-]{1,64}` for the schema, different for different types."""
+        name = self.target.name
+        plain = re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")
+        if plain == name and len(name) <= 64:
+            return name
+        mark = sha256(name.encode()).hexdigest()[:6]
+        return f"{plain[:56] or 'answer'}_{mark}"
+
+    def format(self, *, shown: bool) -> Format | None:
+        """How the answer is to be written, for a request; *shown* shows a schema that is also enforced."""
+        if self.kind == "prose":
+            return None
+        if self.wire is None:
+            return Format(name="json", schema=None, constrained=False, shown=True)
+        return Format(
+            name=self.schema_name,
+            schema=self.wire.schema,
+            constrained=self.constrained,
+            shown=shown or not self.constrained,
+            wrapped=self.wire.wrapped,
+        )
+
+    def refuse(self) -> UnsupportedTypeError:
+        """The error for a caller who wants the server to hold the model to T, where it cannot."""
+        return UnsupportedTypeError(
+            self.target.name,
+            f"{self.dialect} servers cannot hold a model to it: {'; '.join(self.obstacles)}",
+            advice='constrain="auto" shows the schema in the prompt instead and validates as strictly',
+        )
+
+    def read(self, text: str) -> Any:
+        """
+        Return the value of T that *text*, the whole of a reply, stands for.
+
+        Raises:
+            UnreadableAnswerError: The text is not one JSON value.
+            MismatchedAnswerError: It does not fit T.
+        """
+        target = self.target
+        if self.wire is not None:
+            return read_value(text, target.adapter, self.wire, target.name)
+        if target.kind == "prose":
+            return self._prose(text)
+        from ingot._json import Unreadable, read
+
+        try:
+            _, faults = read(clean := bare(text))
+        except Unreadable as error:
+            raise UnreadableAnswerError(error.reason, target=target.name, text=text) from None
+        if faults:
+            problems = [Problem(path, f"{what} is not a JSON number") for path, what in faults]
+            raise MismatchedAnswerError(problems, target=target.name, text=text)
+        return target.adapter.validate_json(clean)
+
+    def _prose(self, text: str) -> Any:
+        from pydantic import ValidationError
+
+        from ingot._shape.problems import problems_of
+
+        try:
+            return self.target.adapter.validate_python(text)
+        except ValidationError as error:
+            problems = problems_of(error.errors(include_url=False), text)
+            raise MismatchedAnswerError(problems, target=self.target.name, text=text) from error
+
+    def encode(self, value: Any) -> str:
+        """Return the reply that reads as *value*: what a model would write for it in this dialect."""
+        if self.kind == "prose":
+            return str(value)
+        if self.wire is None:
+            return self.target.adapter.dump_json(value).decode()
+        return encode_value(value, self.target.adapter, self.wire)
+
+
+_lock = threading.RLock()
+_shapes: OrderedDict[tuple[Any, str], Shape] = OrderedDict()
+
+
+def shape_of(
+    t: Any,
+    dialect: str,
+    *,
+    types: Mapping[str, Any] | None = None,
+    namespace: Namespace | None = None,
+) -> Shape:
+    """
+    Return the shape of *t* in *dialect*; the same object for the same type.
+
+    Args:
+        t: A type as written, or an Ingot type name such as `string[]`.
+        dialect: `openai`, `anthropic`, `open` or `prompt`.
+        types: Record declarations for Ingot type names.
+        namespace: Gives the names that forward references of *t* may use; None for none.
+
+    Raises:
+        UnsupportedTypeError: *t* cannot be asked for.
+    """
+    key = (cache_key(t), dialect)
+    try:
+        shape = _shapes.get(key)
+    except TypeError:
+        # An unhashable part; such a type is built each time.
+        key, shape = (object(), dialect), None
+    if shape is not None and types is None:
+        return shape
+    with _lock:
+        shape = _shapes.get(key) if types is None else None
+        if shape is None:
+            target, lasting = target_of(t, types=types, namespace=namespace)
+            shape = Shape(target, dialect)
+            if lasting:
+                _shapes[key] = shape
+                while len(_shapes) > _SIZE:
+                    _shapes.popitem(last=False)
+    return shape
+
+
+def cache_key(t: Any) -> Any:
+    """
+    Return what two types share only if they are asked for in the same way.
+
+    Equality of types is not enough: `int | str` equals `str | int`, and the order of a union is part of what
+    is sent. Nor is identity: `Annotated[int, Field(ge=3)]` differs from itself written twice.
+    """
+    if isinstance(t, type) or isinstance(t, str):
+        return t
+    text = repr(t)
+    if "FieldInfo(" in text:
+        return (_parts(t), text)
+    return (t, text)
+
+
+def _parts(t: Any) -> Any:
+    metadata = getattr(t, "__metadata__", None)
+    if metadata is not None:
+        return (_parts(t.__origin__), *(_mark(m) for m in metadata))
+    args = getattr(t, "__args__", None)
+    if args and not isinstance(t, type):
+        return (getattr(t, "__origin__", type(t)), *(_parts(a) for a in args))
+    return t
+
+
+def _mark(metadata: Any) -> Any:
+    text = repr(metadata)
+    return text if text.startswith("FieldInfo(") and " at 0x" not in text else metadata

@@ -1,0 +1,168 @@
+"""T as JSON Schema, as pydantic tells it, with ingot's marks where a vendor needs another form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import core_schema
+
+__all__ = ["MARK", "Unaskable", "source_schema"]
+
+MARK = "x-ingot"
+"""Keyword under which a node says what it is, where JSON Schema alone would leave it open."""
+
+
+class Unaskable(Exception):
+    """
+    A part of T that has no JSON.
+
+    Attributes:
+        reason: What it is.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class _Source(GenerateJsonSchema):
+    """Pydantic's generator, which marks maps, tuples, decimals and free parts, and refuses binary ones."""
+
+    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
+        """Keep the order of declaration: models write fields in schema order."""
+        return value
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Leave out titles that are made from the field's name."""
+        return False
+
+    def emit_warning(self, kind: Any, detail: str) -> None:
+        """Say nothing: a part that cannot be sent is refused below, a default that is no JSON is left out."""
+
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonSchemaValue:
+        """Refuse, also inside a union, from which pydantic would silently drop the member."""
+        raise Unaskable(error_info)
+
+    def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
+        """Refuse."""
+        raise Unaskable("binary")
+
+    def function_plain_schema(self, schema: Any) -> JsonSchemaValue:
+        """Refuse a handle; leave other types with a validator of their own to pydantic."""
+        function = schema.get("function", {}).get("function")
+        if getattr(function, "__qualname__", "") == "File._validate":
+            raise Unaskable("binary")
+        return super().function_plain_schema(schema)
+
+    def any_schema(self, schema: core_schema.AnySchema) -> JsonSchemaValue:
+        """Mark what may be anything."""
+        return {MARK: "any"}
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
+        """A decimal travels as a string, which keeps its digits; a number is read by its digits too."""
+        out: JsonSchemaValue = {"type": "string", MARK: "decimal"}
+        for word, keyword in _BOUNDS.items():
+            if schema.get(word) is not None:
+                out[keyword] = str(schema[word])  # type: ignore[literal-required]
+        return out
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        """Mark a map, and keep what its keys must be."""
+        out: JsonSchemaValue = {
+            "type": "object",
+            MARK: "map",
+            "keys": self._part(schema, "keys_schema"),
+            "values": self._part(schema, "values_schema"),
+        }
+        self.update_with_validations(out, schema, self.ValidationsMapping.object)
+        return out
+
+    def ordered_dict_schema(self, schema: Any) -> JsonSchemaValue:
+        """A map, too."""
+        return self.dict_schema(schema)
+
+    def counter_schema(self, schema: Any) -> JsonSchemaValue:
+        """A map to whole numbers."""
+        return {
+            "type": "object",
+            MARK: "map",
+            "keys": self._part(schema, "keys_schema"),
+            "values": {"type": "integer"},
+        }
+
+    def frozendict_schema(self, schema: Any) -> JsonSchemaValue:
+        """A map, too."""
+        return self.dict_schema(schema)
+
+    def _part(self, schema: Mapping[str, Any], name: str) -> JsonSchemaValue:
+        part = schema.get(name)
+        return {MARK: "any"} if part is None else self.generate_inner(part)
+
+    def tuple_schema(self, schema: core_schema.TupleSchema) -> JsonSchemaValue:
+        """Mark a tuple of places; a variadic one is a list."""
+        items = schema["items_schema"]
+        variadic = schema.get("variadic_item_index")
+        if variadic is None:
+            prefix = [self.generate_inner(item) for item in items]
+            return {"type": "array", MARK: "tuple", "prefixItems": prefix}
+        if variadic != len(items) - 1:
+            raise Unaskable("a tuple with places after the part that repeats")
+        rest = self.generate_inner(items[variadic])
+        if variadic:
+            prefix = [self.generate_inner(item) for item in items[:variadic]]
+            return {"type": "array", MARK: "tuple", "prefixItems": prefix, "items": rest}
+        out: JsonSchemaValue = {"type": "array", "items": rest}
+        self.update_with_validations(out, schema, self.ValidationsMapping.array)
+        return out
+
+    def named_tuple_schema(self, schema: Any) -> JsonSchemaValue:
+        """A tuple whose places have names travels as an object."""
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        for field in schema["fields"]:
+            alias = field.get("validation_alias")
+            name = alias if isinstance(alias, str) else field["name"]
+            properties[name] = self.generate_inner(field["schema"]).copy()
+            if field["schema"]["type"] != "default":
+                required.append(name)
+        return {"type": "object", MARK: "named", "properties": properties, "required": required}
+
+    def call_schema(self, schema: Any) -> JsonSchemaValue:
+        """A NamedTuple, as pydantic before 2.14 describes it."""
+        arguments = schema["arguments_schema"]
+        if not issubclass(schema["function"], tuple):
+            return super().call_schema(schema)
+        return self.named_tuple_schema({
+            "fields": [
+                {"name": field["name"], "schema": field["schema"]}
+                for field in arguments["arguments_schema"]
+            ]
+        })
+
+
+_BOUNDS = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+    "multiple_of": "multipleOf",
+    "max_digits": "maxDigits",
+    "decimal_places": "decimalPlaces",
+}
+
+
+def source_schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    """
+    Return the marked JSON Schema of what *adapter* accepts.
+
+    Raises:
+        Unaskable: A part of the type has no JSON.
+    """
+    return adapter.json_schema(mode="validation", by_alias=True, schema_generator=_Source)

@@ -1,0 +1,221 @@
+"""What is known of T whatever the vendor: its name, its validator, its schema, and why it cannot be asked for."""
+
+from __future__ import annotations
+
+import io
+import typing
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
+
+from pydantic import PydanticUserError, TypeAdapter
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
+
+from ingot._shape.content import BINARY, File, Json, Text
+from ingot._shape.descriptor import descriptor
+from ingot._shape.members import locate, type_name
+from ingot._shape.source import MARK, Unaskable, source_schema
+from ingot._shape.typeddicts import make_askable
+from ingot.errors import UnsupportedTypeError
+
+__all__ = ["Namespace", "Target", "target_of"]
+
+Namespace: TypeAlias = Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]]]
+"""Gives the global and local names of whoever wrote the type."""
+
+_BINARY = (bytes, bytearray, memoryview, File)
+
+
+class Target:
+    """
+    T, resolved.
+
+    Attributes:
+        type: The type, its forward references resolved.
+        name: The type as text.
+        adapter: Pydantic's validator.
+        kind: `prose` for `Text` and `Markdown`, `json` for `Json`, `Any` and `object`, `schema` for all else.
+        source: The marked JSON Schema; empty for the first two.
+    """
+
+    def __init__(self, t: Any, namespace: Namespace | None = None) -> None:
+        self.type = t
+        self.name = type_name(t)
+        _refuse_at_once(t, self.name)
+        self.adapter, self.source = _build(t, self.name, namespace)
+        self.kind: Literal["prose", "json", "schema"] = _kind(t, self.source)
+
+    def __repr__(self) -> str:
+        return f"<target {self.name}>"
+
+    @cached_property
+    def descriptor(self) -> Any:
+        """Ingot's own canonical description of the type."""
+        return descriptor(self.type)
+
+
+def target_of(
+    t: Any, *, types: Mapping[str, Any] | None = None, namespace: Namespace | None = None
+) -> tuple[Target, bool]:
+    """
+    Resolve *t*.
+
+    Returns:
+        The target, and whether *t* as written means the same wherever it stands.
+
+    Raises:
+        UnsupportedTypeError: *t* cannot be asked for.
+    """
+    if isinstance(t, str):
+        from ingot.typenames import to_python
+
+        made = to_python(t, types or {})
+        if not types:
+            return Target(made), True
+        return Target(made), False
+    lasting = True
+    if _has_forward(t):
+        t, lasting = _resolve(t, namespace), False
+    return Target(t, namespace), lasting
+
+
+def _build(
+    t: Any, name: str, namespace: Namespace | None
+) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    make_askable(t)
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(t)
+        if not getattr(adapter, "pydantic_complete", True) and namespace is not None:
+            # A class that refers to names of the function it was written in, which is the caller.
+            globals_, locals_ = namespace()
+            adapter.rebuild(_types_namespace={**globals_, **locals_})
+        return adapter, source_schema(adapter)
+    except Unaskable as error:
+        raise _explain(t, name, error.reason) from None
+    except PydanticUndefinedAnnotation as error:
+        raise UnsupportedTypeError(
+            name, f"the name `{error.name}` is not defined where the type was written"
+        ) from error
+    except PydanticSchemaGenerationError as error:
+        raise _explain(t, name, None) from error
+    except PydanticUserError as error:
+        if error.code == "class-not-fully-defined":
+            raise UnsupportedTypeError(
+                name,
+                str(error.message).split("\n")[0],
+                advice="define the missing names, or call model_rebuild() once they are",
+            ) from error
+        raise UnsupportedTypeError(name, str(error.message).split("\n")[0]) from error
+    except RecursionError as error:
+        raise UnsupportedTypeError(name, "it is nested too deeply") from error
+
+
+def _kind(t: Any, source: Mapping[str, Any]) -> Literal["prose", "json", "schema"]:
+    base = t
+    while get_origin(base) is Annotated:
+        base = get_args(base)[0]
+    if isinstance(base, type) and issubclass(base, Text):
+        return "prose"
+    if base is Json or source.get(MARK) == "any":
+        return "json"
+    return "schema"
+
+
+# Why not
+
+
+def _refuse_at_once(t: Any, name: str) -> None:
+    """Refuse what is no type at all, in words of its own."""
+    if isinstance(t, type) or t is None or get_origin(t) is not None:
+        return
+    if t is Any or isinstance(t, typing.TypeVar):
+        return
+    if callable(t) or hasattr(t, "__value__") or hasattr(t, "__supertype__"):
+        return
+    if type(t).__module__ in ("types", "typing", "typing_extensions"):
+        return
+    raise UnsupportedTypeError(name, f"it is {_kind_of(t)}, not a type")
+
+
+def _kind_of(value: Any) -> str:
+    return f"a value of type `{type(value).__name__}`"
+
+
+def _explain(t: Any, name: str, reason: str | None) -> UnsupportedTypeError:
+    """Find the part of *t* that cannot be asked for, and say why."""
+    place = locate(t, _is_binary)
+    if place is not None:
+        path, part = place
+        return UnsupportedTypeError(
+            name,
+            f"`{type_name(part)}`: {BINARY}" if part is not t else BINARY,
+            path=path,
+            advice="ask for text, or for what the file should hold",
+        )
+    place = locate(t, _is_unaskable)
+    if place is None:
+        return UnsupportedTypeError(name, reason or "it has no JSON form")
+    path, part = place
+    return UnsupportedTypeError(
+        name,
+        f"`{type_name(part)}` has no JSON form",
+        path=path,
+        advice="declare a type that JSON can carry, or give the class a `__get_pydantic_core_schema__`",
+    )
+
+
+def _is_binary(part: Any) -> bool:
+    base = get_origin(part) or part
+    if not isinstance(base, type):
+        return False
+    try:
+        return issubclass(base, (*_BINARY, io.IOBase, typing.IO))
+    except TypeError:
+        return False
+
+
+def _is_unaskable(part: Any) -> bool:
+    try:
+        make_askable(part)
+        source_schema(TypeAdapter(part))
+    except (Unaskable, PydanticSchemaGenerationError):
+        return True
+    except Exception:  # noqa: BLE001 (a search for the part at fault; other faults are told elsewhere)
+        return False
+    return False
+
+
+# Forward references
+
+
+def _has_forward(t: Any) -> bool:
+    if isinstance(t, str | typing.ForwardRef):
+        return True
+    if isinstance(t, type) and not hasattr(t, "__args__"):
+        return False
+    origin = get_origin(t)
+    if origin is Literal or origin is None:
+        return False
+    if origin is Annotated:
+        return _has_forward(t.__origin__)
+    return any(
+        any(map(_has_forward, arg)) if isinstance(arg, list) else _has_forward(arg)
+        for arg in get_args(t)
+    )
+
+
+def _resolve(t: Any, namespace: Namespace | None) -> Any:
+    globals_, locals_ = namespace() if namespace is not None else ({}, {})
+    holder = type("_Holder", (), {"__annotations__": {"t": t}})
+    try:
+        hints = typing.get_type_hints(
+            holder, dict(globals_), dict(locals_), include_extras=True
+        )
+    except NameError as error:
+        missing = error.name or str(error)
+        raise UnsupportedTypeError(
+            type_name(t), f"the name `{missing}` is not defined where the type was written"
+        ) from None
+    except (SyntaxError, TypeError) as error:
+        raise UnsupportedTypeError(type_name(t), f"it does not read as a type: {error}") from None
+    return hints["t"]

@@ -1,0 +1,463 @@
+"""
+Every error that ingot raises, in one tree.
+
+    IngotError
+    ├── NotConfiguredError            nothing to ask with: no key, extra, provider, model or valid setting
+    ├── PromptError                   what was given to say is empty or cannot be said (also a ValueError)
+    ├── UnsupportedTypeError          T cannot be asked for (also a TypeError)
+    │   └── TypeExpressionError       a text that should name a type does not
+    ├── ProviderError                 the other end of the line failed; `retryable` says whether to wait helps
+    │   ├── ProviderAuthError         the key, the account or its credit was turned down
+    │   ├── ProviderRateLimitError    too many requests or tokens for now
+    │   ├── ProviderTimeoutError      no reply in time
+    │   ├── ProviderUnavailableError  unreachable, overloaded or broken for now
+    │   └── ProviderProtocolError     the request was refused, or the reply is not what the protocol says
+    └── AnswerError                   the model replied, and the reply is not an answer
+        ├── RefusedError              the model declined
+        ├── ContentFilteredError      the vendor held the text back
+        ├── TruncatedError            the text ends before the answer does
+        ├── EmptyAnswerError          there is no text
+        ├── UnexpectedToolCallError   the model called a tool that nobody offered
+        └── InvalidAnswerError        the text does not hold a T
+            ├── UnreadableAnswerError     it is not one JSON value
+            └── MismatchedAnswerError     it is JSON and does not fit T
+
+Catch a base, read the leaf. The constructors take facts and keep them as attributes; the sentence is
+what happened, then what was expected or available, then the way out. The words in `code` are those of
+the exec protocol where it has one. No text of an answer, key or file stands in a message: what the model
+said is in `text`, for the program to use.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from decimal import Decimal
+
+    from ingot._response import Usage
+
+__all__ = [
+    "AnswerError",
+    "ContentFilteredError",
+    "EmptyAnswerError",
+    "IngotError",
+    "InvalidAnswerError",
+    "MismatchedAnswerError",
+    "NotConfiguredError",
+    "Problem",
+    "PromptError",
+    "ProviderAuthError",
+    "ProviderError",
+    "ProviderProtocolError",
+    "ProviderRateLimitError",
+    "ProviderTimeoutError",
+    "ProviderUnavailableError",
+    "RefusedError",
+    "TruncatedError",
+    "TypeExpressionError",
+    "UnexpectedToolCallError",
+    "UnreadableAnswerError",
+    "UnsupportedTypeError",
+]
+
+_SHOWN = 20
+"""Problems of one answer that a message spells out; the rest is counted."""
+
+_SECRET = re.compile(
+    r"\b(?:sk|pk|rk|xai|gsk|key|api|org|proj)-[A-Za-z0-9_*.-]{6,}|\bBearer\s+[^\s\"',]+", re.IGNORECASE
+)
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return *text* with *secrets*, and whatever looks like a key, replaced by `[key]`."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "[key]")
+    return _SECRET.sub("[key]", text)
+
+
+class Problem:
+    """
+    One place where an answer does not fit its type.
+
+    Attributes:
+        path: Field names and list positions that lead to the place, from the root of the reply.
+        message: What was expected there, and what was found.
+    """
+
+    __slots__ = ("message", "path")
+
+    def __init__(self, path: Sequence[str | int], message: str) -> None:
+        self.path = tuple(path)
+        self.message = message
+
+    def __str__(self) -> str:
+        steps = (f"at index {s}: " if isinstance(s, int) else f"in field `{s}`: " for s in self.path)
+        return "".join(steps) + self.message
+
+    def __repr__(self) -> str:
+        return f"Problem({self.path!r}, {self.message!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return (self.path, self.message) == (other.path, other.message)
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.message))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The problem as JSON."""
+        return {"path": list(self.path), "message": self.message}
+
+
+def _rebuild(cls: type[IngotError], args: tuple[Any, ...], facts: dict[str, Any]) -> IngotError:
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(facts)
+    return error
+
+
+class IngotError(Exception):
+    """
+    Base of all errors of ingot.
+
+    Attributes:
+        message: What happened, in one sentence.
+        advice: The way out, or None where there is none to name.
+        usage: Tokens of all attempts of the ask that failed; None when none were counted.
+        attempts: Requests that were sent for the ask that failed.
+        model: The model that was asked, as `provider/model`; None before one was chosen.
+    """
+
+    code: ClassVar[str] = "ingot"
+    usage: Usage | None = None
+    attempts: int = 0
+    model: str | None = None
+
+    def __init__(self, message: str, *, advice: str | None = None) -> None:
+        self.message = message
+        self.advice = advice
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.advice}" if self.advice else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.args, dict(self.__dict__)))
+
+    @property
+    def cost(self) -> Decimal | None:
+        """US dollars of all attempts by the installed price table (extra `cost`); None when unknown."""
+        from ingot._response import price
+
+        return price(self.model, self.usage)
+
+
+class NotConfiguredError(IngotError):
+    """There is nothing to ask with: a key, an extra, a provider, a model or a valid setting is missing."""
+
+    code = "not_configured"
+
+
+class PromptError(IngotError, ValueError):
+    """What was given to say is empty, or holds something that cannot be said to a model."""
+
+    code = "prompt"
+
+
+class UnsupportedTypeError(IngotError, TypeError):
+    """
+    A type that cannot be asked for.
+
+    Attributes:
+        target: The type as text.
+        path: Field names that lead to the part that cannot be asked for; empty at the root.
+        reason: Why not.
+    """
+
+    code = "unsupported_type"
+
+    def __init__(
+        self, target: str, reason: str, *, path: Sequence[str] = (), advice: str | None = None
+    ) -> None:
+        self.target = target
+        self.path = tuple(path)
+        self.reason = reason
+        where = "".join(f"in field `{step}`: " for step in self.path)
+        super().__init__(f"cannot ask for `{target}`: {where}{reason}", advice=advice)
+
+
+class TypeExpressionError(UnsupportedTypeError):
+    """
+    A text that should name a type and does not.
+
+    Attributes:
+        position: Offset in characters at which reading stopped; None when the whole is meant.
+    """
+
+    code = "type_expression"
+
+    def __init__(
+        self, target: str, reason: str, *, position: int | None = None, advice: str | None = None
+    ) -> None:
+        self.position = position
+        at = "" if position is None else f"at character {position + 1}: "
+        super().__init__(target, at + reason, advice=advice)
+
+
+class ProviderError(IngotError):
+    """
+    The other end of the line failed.
+
+    Attributes:
+        provider: Name of the provider that failed.
+        retryable: Whether the same request may succeed later.
+        status: HTTP status, or None when there was none.
+        retry_after: Seconds that the other end asked to wait; None when it did not say.
+        request_id: The vendor's id of the exchange, or None.
+        type: The vendor's own word for the error, or None.
+    """
+
+    code = "provider_error"
+    retryable: bool = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str | None = None,
+        status: int | None = None,
+        retry_after: float | None = None,
+        request_id: str | None = None,
+        type: str | None = None,
+        advice: str | None = None,
+    ) -> None:
+        self.provider = provider
+        self.status = status
+        self.retry_after = retry_after
+        self.request_id = request_id
+        self.type = type
+        super().__init__(f"{provider}: {message}" if provider else message, advice=advice)
+
+
+class ProviderAuthError(ProviderError):
+    """The key, the account or its credit was turned down; trying again cannot help."""
+
+    code = "provider_auth"
+
+
+class ProviderRateLimitError(ProviderError):
+    """Too many requests or tokens for now."""
+
+    code = "provider_rate_limit"
+    retryable = True
+
+
+class ProviderTimeoutError(ProviderError, TimeoutError):
+    """No reply in time."""
+
+    code = "provider_timeout"
+    retryable = True
+
+
+class ProviderUnavailableError(ProviderError):
+    """The provider cannot be reached, is overloaded, or failed in a way that may pass."""
+
+    code = "provider_unavailable"
+    retryable = True
+
+
+class ProviderProtocolError(ProviderError):
+    """The request was refused as malformed, or the reply is not what the protocol says."""
+
+    code = "provider_protocol"
+
+
+class AnswerError(IngotError):
+    """
+    The model replied, and the reply is not an answer.
+
+    Attributes:
+        text: What the model wrote, whole; None when it wrote nothing. Never part of the message.
+        stop_reason: Why the model stopped, in the vendor's word; None when unknown.
+        request_id: The vendor's id of the exchange, or None.
+    """
+
+    code = "no_answer"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        text: str | None = None,
+        stop_reason: str | None = None,
+        request_id: str | None = None,
+        advice: str | None = None,
+    ) -> None:
+        self.text = text
+        self.stop_reason = stop_reason
+        self.request_id = request_id
+        super().__init__(message, advice=advice)
+
+
+class RefusedError(AnswerError):
+    """
+    The model declined to answer.
+
+    Attributes:
+        explanation: The vendor's or the model's words on why, or None.
+    """
+
+    code = "refused"
+
+    def __init__(self, explanation: str | None = None, **facts: Any) -> None:
+        self.explanation = explanation
+        said = f": {explanation}" if explanation else ""
+        super().__init__(
+            f"the model refused{said}", advice="rephrase the request, or ask another model", **facts
+        )
+
+
+class ContentFilteredError(AnswerError):
+    """The vendor's filter held the answer back."""
+
+    code = "content_filtered"
+
+    def __init__(self, explanation: str | None = None, **facts: Any) -> None:
+        self.explanation = explanation
+        said = f": {explanation}" if explanation else ""
+        super().__init__(
+            f"the vendor's content filter held the answer back{said}",
+            advice="rephrase the request, or ask another model",
+            **facts,
+        )
+
+
+class TruncatedError(AnswerError):
+    """
+    The text ends before the answer does.
+
+    Attributes:
+        limit: The token limit that was in force, or None when it is not known.
+    """
+
+    code = "truncated"
+
+    def __init__(self, limit: int | None = None, **facts: Any) -> None:
+        self.limit = limit
+        at = f" at max_tokens={limit}" if limit is not None else ""
+        why = f" ({facts['stop_reason']})" if facts.get("stop_reason") else ""
+        super().__init__(
+            f"the answer was cut off{at}{why}",
+            advice="raise max_tokens, or ask for less; the part that came is in `.text`",
+            **facts,
+        )
+
+
+class EmptyAnswerError(AnswerError):
+    """
+    The reply has no text.
+
+    Attributes:
+        reason: `tool_use_only`, `thinking_only`, `no_content_blocks`, `empty_body` or `blank`.
+        kinds: Types of the blocks that did come.
+    """
+
+    code = "empty"
+
+    def __init__(self, reason: str, *, kinds: Sequence[str] = (), **facts: Any) -> None:
+        self.reason = reason
+        self.kinds = tuple(kinds)
+        seen = f"; it holds only: {', '.join(dict.fromkeys(self.kinds))}" if self.kinds else ""
+        advice = None
+        if reason == "thinking_only":
+            advice = "the model thought and did not answer: raise max_tokens or lower its reasoning effort, "
+            advice += "or fix a server that puts the answer in its reasoning field"
+        super().__init__(f"the reply has no text ({reason}){seen}", advice=advice, **facts)
+
+
+class UnexpectedToolCallError(AnswerError):
+    """
+    The model called a tool that was not offered.
+
+    Attributes:
+        names: The tools it called.
+    """
+
+    code = "unexpected_tool_call"
+
+    def __init__(self, names: Sequence[str], **facts: Any) -> None:
+        self.names = tuple(names)
+        called = ", ".join(f"`{name}`" for name in self.names)
+        super().__init__(f"the model called {called}, which was not offered to it", **facts)
+
+
+class InvalidAnswerError(AnswerError):
+    """
+    The text does not hold a T.
+
+    Attributes:
+        target: T as text.
+        problems: Each place that does not fit, as `Problem` (path and message); empty when the text is no JSON.
+    """
+
+    code = "invalid_answer"
+
+    def __init__(
+        self, message: str, *, target: str, problems: Sequence[Problem] = (), **facts: Any
+    ) -> None:
+        self.target = target
+        self.problems = tuple(problems)
+        super().__init__(message, **facts)
+
+    def errors(self) -> list[dict[str, Any]]:
+        """The problems as JSON: a list of `{"path": [...], "message": "..."}`."""
+        return [problem.to_dict() for problem in self.problems]
+
+
+class UnreadableAnswerError(InvalidAnswerError):
+    """The text is not one JSON value."""
+
+    code = "invalid_answer"
+
+    def __init__(self, reason: str, *, target: str, **facts: Any) -> None:
+        self.reason = reason
+        facts.setdefault(
+            "advice", "the whole reply is in `.text`; repair=1 lets the model try once more"
+        )
+        super().__init__(f"the reply is not the JSON of a `{target}`: {reason}", target=target, **facts)
+
+
+class MismatchedAnswerError(InvalidAnswerError):
+    """The text is JSON, and it does not fit T."""
+
+    code = "invalid_answer"
+
+    def __init__(self, problems: Sequence[Problem], *, target: str, **facts: Any) -> None:
+        shown = "; ".join(str(problem) for problem in problems[:_SHOWN])
+        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        facts.setdefault("advice", None)
+        super().__init__(
+            f"the reply does not fit `{target}`: {shown}{more}",
+            target=target,
+            problems=problems,
+            **facts,
+        )
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` for the closest of *known*, or an empty text."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def join_keys(value: Mapping[str, Any]) -> str:
+    """The keys of *value* for a message: quoted, in order, bounded."""
+    keys = [f"`{key[:40]}`" for key in list(value)[:8]]
+    return ", ".join(keys) + (", …" if len(value) > len(keys) else "") if keys else "no keys"

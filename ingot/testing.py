@@ -1,0 +1,172 @@
+"""Doubles that ship: a provider that speaks from a script, and a switch that makes the network impossible."""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ingot import _registry
+from ingot.provider import Outcome, Provider, Request, Response, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+
+__all__ = ["NetworkUsedError", "Script", "ScriptEndedError", "Value", "no_network"]
+
+
+class ScriptEndedError(AssertionError):
+    """A script was asked once more than it has lines."""
+
+
+class NetworkUsedError(RuntimeError):
+    """Something tried to use the network inside `no_network`."""
+
+
+class Script(Provider):
+    """
+    A provider that replies from a list, and remembers what it heard.
+
+    As a context manager it stands in for every provider: whatever is asked inside, of whatever model, is
+    replied to from the script, and leaving with lines unspoken is an error. As a model, `model=Script([…])`,
+    it is asked like any other.
+
+    Args:
+        replies: What to reply, in order. A `str` is the text that the model writes, as it is; a `Response` is a
+            whole reply; an exception is raised; anything else is a value, written in the form asked for. A text
+            that is the value of a `str` is given as `Value("…")`.
+        dialect: The subset of JSON Schema that it takes: `open`, `openai`, `anthropic` or `prompt`.
+
+    Attributes:
+        heard: The requests, in order.
+        outcomes: What became of each, in order.
+    """
+
+    name = "script"
+    default_model = "script"
+    default_max_tokens = 1000
+
+    def __init__(self, replies: Iterable[Any], *, dialect: str = "open") -> None:
+        self.dialect = dialect
+        self.heard: list[Request] = []
+        self.outcomes: list[Outcome] = []
+        self._replies = list(replies)
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<Script: {len(self.heard)} of {len(self._replies)} spoken>"
+
+    def __enter__(self) -> Script:
+        _registry.stand_ins.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        _registry.stand_ins.remove(self)
+        left = len(self._replies) - len(self.heard)
+        if kind is None and left > 0:
+            raise AssertionError(f"{left} of {len(self._replies)} replies of the script were not asked for")
+
+    def send(self, request: Request) -> Response:
+        """Speak the next line."""
+        with self._lock:
+            number = len(self.heard)
+            self.heard.append(request)
+        if number >= len(self._replies):
+            raise ScriptEndedError(
+                f"the script has {len(self._replies)} replies, and was asked once more: {request.prompt[:80]!r}"
+            )
+        reply = self._replies[number]
+        if isinstance(reply, BaseException):
+            raise reply
+        if isinstance(reply, Response):
+            return reply
+        text = reply if type(reply) is str else self._write(reply, request)
+        return Response(
+            text=text,
+            stop_reason="stop",
+            model="script",
+            usage=Usage(input_tokens=len(request.user_text()) // 4, output_tokens=len(text) // 4),
+        )
+
+    async def asend(self, request: Request) -> Response:
+        """Speak the next line."""
+        return self.send(request)
+
+    def settle(self, request: Request, outcome: Outcome) -> None:
+        """Remember what became of a request."""
+        self.outcomes.append(outcome)
+
+    def _write(self, value: Any, request: Request) -> str:
+        from pydantic_core import to_jsonable_python
+
+        if isinstance(value, Value):
+            value = value.value
+        tree = to_jsonable_python(_named(value), by_alias=True)
+        if request.format is None:
+            return str(tree)
+        wrapped = request.format.wrapped
+        return json.dumps({"value": tree} if wrapped else tree, ensure_ascii=False)
+
+
+class Value:
+    """A value to be written in the form asked for; needed only for a `str`, which is a text as it is otherwise."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _named(value: Any) -> Any:
+    """NamedTuples travel as objects."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _named(item) for name, item in value._asdict().items()}  # type: ignore[attr-defined]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_named(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _named(item) for key, item in value.items()}
+    return value
+
+
+@contextmanager
+def no_network(*, loopback: bool = False) -> Iterator[None]:
+    """
+    Make every connection of this process raise NetworkUsedError while open.
+
+    Args:
+        loopback: Whether addresses of this machine may still be reached.
+    """
+    import socket
+
+    kept = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+    def allowed(address: Any) -> bool:
+        host = address[0] if isinstance(address, tuple) else address
+        if not isinstance(address, tuple):
+            return True  # a Unix socket does not leave the machine
+        return loopback and (str(host).startswith("127.") or host in ("localhost", "::1"))
+
+    def connect(self: socket.socket, address: Any) -> None:
+        if not allowed(address):
+            raise NetworkUsedError(f"a connection to {address!r} inside no_network()")
+        kept[0](self, address)
+
+    def connect_ex(self: socket.socket, address: Any) -> int:
+        if not allowed(address):
+            raise NetworkUsedError(f"a connection to {address!r} inside no_network()")
+        return kept[1](self, address)
+
+    def getaddrinfo(host: Any, *args: Any, **named: Any) -> Any:
+        if not allowed((host or "",)):
+            raise NetworkUsedError(f"a look-up of {host!r} inside no_network()")
+        return kept[2](host, *args, **named)
+
+    socket.socket.connect = connect  # type: ignore[method-assign, assignment]
+    socket.socket.connect_ex = connect_ex  # type: ignore[method-assign, assignment]
+    socket.getaddrinfo = getaddrinfo
+    try:
+        yield
+    finally:
+        socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo = kept  # type: ignore[method-assign]

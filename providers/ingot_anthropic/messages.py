@@ -1,0 +1,219 @@
+"""The Messages API: a request as the SDK's arguments, and the JSON of a reply as a Response."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ingot.provider import Response, ToolCall, Usage, failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ingot.provider import Message, Request
+
+__all__ = ["arguments", "gather", "response"]
+
+_CUT = {"max_tokens", "model_context_window_exceeded", "pause_turn"}
+_THOUGHT = {"thinking", "redacted_thinking"}
+
+
+def arguments(request: Request) -> dict[str, Any]:
+    """Return the arguments of `messages.create`."""
+    out: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "messages": [
+            {"role": "user", "content": request.user_text()},
+            *(_turn(message) for message in request.messages),
+        ],
+    }
+    system = request.system_text()
+    if system is not None:
+        out["system"] = system
+    if request.timeout is not None:
+        out["timeout"] = request.timeout
+    if request.format is not None and request.format.constrained:
+        out["output_config"] = {"format": {"type": "json_schema", "schema": request.format.schema}}
+    if request.tools:
+        out["tools"] = [
+            {
+                "name": tool.name,
+                "input_schema": tool.parameters,
+                "strict": tool.strict,
+                **({"description": tool.description} if tool.description else {}),
+            }
+            for tool in request.tools
+        ]
+    return out
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    if message.role == "assistant" and message.blocks:
+        return {"role": "assistant", "content": [dict(block) for block in message.blocks]}
+    blocks: list[dict[str, Any]] = [
+        {
+            "type": "tool_result",
+            "tool_use_id": result.id,
+            "content": result.text,
+            **({"is_error": True} if result.failed else {}),
+        }
+        for result in message.tool_results
+    ]
+    if message.text is not None:
+        blocks.append({"type": "text", "text": message.text})
+    blocks += [
+        {"type": "tool_use", "id": c.id, "name": c.name, "input": json.loads(c.arguments or "{}")}
+        for c in message.tool_calls
+    ]
+    return {"role": message.role, "content": blocks}
+
+
+def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) -> Response:
+    """
+    Read a `message`.
+
+    Raises:
+        ProviderError: The body is an error, or has no `content`.
+    """
+    error = body.get("error")
+    if error or body.get("type") == "error":
+        inner = error if isinstance(error, dict) else {"message": str(error)}
+        raise failure(
+            str(inner.get("message") or "an error without a message"),
+            provider=provider,
+            status=200,
+            words=[_text(inner.get("type"))],
+            request_id=request_id or _text(body.get("request_id")),
+        )
+    content = body.get("content")
+    facts: dict[str, Any] = {
+        "usage": usage(body.get("usage")),
+        "model": _text(body.get("model")),
+        "request_id": request_id,
+    }
+    if not isinstance(content, list):
+        if not body.keys() & {"id", "role", "stop_reason", "usage"}:
+            raise failure(
+                "the reply is JSON, and no message",
+                provider=provider,
+                status=200,
+                request_id=request_id,
+                advice="see whether base_url is the address of a Messages server",
+            )
+        return Response(empty_reason="empty_body", **facts)
+    blocks = [block for block in content if isinstance(block, dict)]
+    texts = [b["text"] for b in blocks if b.get("type") == "text" and isinstance(b.get("text"), str)]
+    text = "".join(texts) if texts else None
+    calls = tuple(_call(block) for block in blocks if block.get("type") == "tool_use")
+    kinds = tuple(str(block.get("type")) for block in blocks)
+    stop = _text(body.get("stop_reason"))
+    reason = None
+    if stop == "refusal":
+        reason = "refusal"
+    elif stop in _CUT:
+        reason = "truncated"
+    elif not blocks:
+        reason = "no_content_blocks"
+    elif text is None or not text.strip():
+        reason = _empty(kinds, calls)
+    details = body.get("stop_details")
+    said = _text(details.get("explanation")) if isinstance(details, dict) else None
+    return Response(
+        text=text,
+        tool_calls=calls,
+        stop_reason=stop,
+        empty_reason=reason,
+        explanation=said or (text if reason == "refusal" else None),
+        kinds=kinds,
+        blocks=tuple(blocks),
+        **facts,
+    )
+
+
+def _call(block: Mapping[str, Any]) -> ToolCall:
+    written = block.get("input")
+    return ToolCall(
+        id=str(block.get("id") or ""),
+        name=str(block.get("name") or ""),
+        arguments=written if isinstance(written, str) else json.dumps(written, ensure_ascii=False),
+    )
+
+
+def _empty(kinds: tuple[str, ...], calls: tuple[ToolCall, ...]) -> str:
+    if calls:
+        return "tool_use_only"
+    return "thinking_only" if kinds and set(kinds) <= _THOUGHT else "blank"
+
+
+def usage(counted: Any) -> Usage | None:
+    """Read a `usage` object; None when there is none."""
+    if not isinstance(counted, dict):
+        return None
+    hour = counted.get("cache_creation") or {}
+    outputs = counted.get("output_tokens_details") or {}
+    return Usage(
+        input_tokens=counted.get("input_tokens") or 0,
+        output_tokens=counted.get("output_tokens") or 0,
+        cache_read_tokens=counted.get("cache_read_input_tokens") or 0,
+        cache_write_tokens=counted.get("cache_creation_input_tokens") or 0,
+        cache_write_1h_tokens=hour.get("ephemeral_1h_input_tokens") or 0,
+        reasoning_tokens=outputs.get("thinking_tokens") or 0,
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Put the events of a stream together as the body that the whole-body call would have returned."""
+    body: dict[str, Any] = {}
+    blocks: dict[int, dict[str, Any]] = {}
+    written: dict[int, str] = {}
+    stop: str | None = None
+    ended = False
+    for event in events:
+        kind = event.get("type")
+        if kind == "error":
+            return dict(event)
+        if kind == "message_start":
+            body = dict(event.get("message") or {})
+        elif kind == "content_block_start":
+            blocks[event["index"]] = dict(event.get("content_block") or {})
+        elif kind == "content_block_delta":
+            _add(blocks.setdefault(event["index"], {}), written, event)
+        elif kind == "message_delta":
+            delta = event.get("delta") or {}
+            stop = delta.get("stop_reason") or stop
+            if delta.get("stop_details"):
+                body["stop_details"] = delta["stop_details"]
+            counted = {k: v for k, v in (event.get("usage") or {}).items() if v is not None}
+            body["usage"] = {**(body.get("usage") or {}), **counted}
+        elif kind == "message_stop":
+            ended = True
+    for index, text in written.items():
+        try:
+            blocks[index]["input"] = json.loads(text) if text else blocks[index].get("input", {})
+        except ValueError:
+            blocks[index]["input"] = text
+    body["content"] = [blocks[index] for index in sorted(blocks)]
+    # Without its last event a stream is cut, whatever it said of the reason to stop.
+    body["stop_reason"] = stop if ended else None
+    return body
+
+
+def _add(block: dict[str, Any], written: dict[int, str], event: Mapping[str, Any]) -> None:
+    delta = event.get("delta") or {}
+    kind = delta.get("type")
+    if kind == "text_delta":
+        block["text"] = (block.get("text") or "") + delta["text"]
+    elif kind == "thinking_delta":
+        block["thinking"] = (block.get("thinking") or "") + delta["thinking"]
+    elif kind == "signature_delta":
+        block["signature"] = (block.get("signature") or "") + delta["signature"]
+    elif kind == "input_json_delta":
+        written[event["index"]] = written.get(event["index"], "") + delta["partial_json"]
+    elif kind == "citations_delta":
+        block.setdefault("citations", None)
+        block["citations"] = [*(block["citations"] or []), delta["citation"]]

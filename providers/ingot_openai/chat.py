@@ -1,0 +1,274 @@
+"""Chat Completions: a request as the SDK's arguments, and the JSON of a reply as a Response."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ingot.provider import Response, ToolCall, Usage, failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ingot.provider import Message, Request
+
+__all__ = ["arguments", "gather", "messages", "response", "usage"]
+
+
+def arguments(request: Request, *, vendor: bool) -> dict[str, Any]:
+    """
+    Return the arguments of `chat.completions.create`.
+
+    Args:
+        request: The request.
+        vendor: Whether OpenAI itself is asked; other servers know the older name of the token bound.
+    """
+    out: dict[str, Any] = {"model": request.model, "messages": messages(request)}
+    if request.max_tokens is not None:
+        out["max_completion_tokens" if vendor else "max_tokens"] = request.max_tokens
+    if request.temperature is not None:
+        out["temperature"] = request.temperature
+    if request.seed is not None:
+        out["seed"] = request.seed
+    if request.timeout is not None:
+        out["timeout"] = request.timeout
+    if request.format is not None and request.format.constrained:
+        out["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {
+                "name": request.format.name,
+                "schema": request.format.schema,
+                "strict": True,
+            },
+        }
+    if request.tools:
+        out["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "parameters": tool.parameters,
+                    "strict": tool.strict,
+                    **({"description": tool.description} if tool.description else {}),
+                },
+            }
+            for tool in request.tools
+        ]
+    return out
+
+
+def messages(request: Request) -> list[dict[str, Any]]:
+    """Return the conversation, the system prompt first."""
+    out: list[dict[str, Any]] = []
+    system = request.system_text()
+    if system is not None:
+        out.append({"role": "system", "content": system})
+    out.append({"role": "user", "content": request.user_text()})
+    for message in request.messages:
+        out += _turn(message)
+    return out
+
+
+def _turn(message: Message) -> Iterable[dict[str, Any]]:
+    for result in message.tool_results:
+        yield {"role": "tool", "tool_call_id": result.id, "content": result.text}
+    if message.role == "assistant":
+        turn: dict[str, Any] = {"role": "assistant", "content": message.text}
+        if message.tool_calls:
+            turn["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.arguments},
+                }
+                for call in message.tool_calls
+            ]
+        yield turn
+    elif message.text is not None:
+        yield {"role": "user", "content": message.text}
+
+
+def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) -> Response:
+    """
+    Read a `chat.completion`.
+
+    Raises:
+        ProviderError: The body is an error, or has no `choices`.
+    """
+    error = body.get("error")
+    if error:
+        inner = error if isinstance(error, dict) else {"message": str(error)}
+        raise failure(
+            str(inner.get("message") or "an error without a message"),
+            provider=provider,
+            status=200,
+            words=[_text(inner.get("code")), _text(inner.get("type"))],
+            request_id=request_id,
+        )
+    choices = body.get("choices")
+    if choices is not None and not isinstance(choices, list):
+        raise _malformed(provider, request_id)
+    facts: dict[str, Any] = {
+        "usage": usage(body.get("usage")),
+        "model": _text(body.get("model")),
+        "request_id": request_id,
+    }
+    if choices is None:
+        if not body.keys() & {"id", "object", "model", "usage"}:
+            raise _malformed(provider, request_id)
+        return Response(empty_reason="empty_body", **facts)
+    if not choices:
+        return Response(empty_reason="no_content_blocks", **facts)
+    choice = choices[0] if isinstance(choices[0], dict) else {}
+    message = choice.get("message")
+    message = message if isinstance(message, dict) else {}
+    text, kinds = _content(message)
+    calls = _calls(message)
+    refusal = _text(message.get("refusal"))
+    stop = _text(choice.get("finish_reason"))
+    reason = None
+    if refusal:
+        reason = "refusal"
+    elif stop == "content_filter":
+        reason = "content_filter"
+    elif stop == "length":
+        reason = "truncated"
+    elif text is None or not text.strip():
+        reason = _empty(message, calls, facts["usage"])
+    return Response(
+        text=text,
+        tool_calls=calls,
+        stop_reason=stop,
+        empty_reason=reason,
+        explanation=refusal or None,
+        kinds=tuple(kinds),
+        **facts,
+    )
+
+
+def _malformed(provider: str, request_id: str | None) -> Exception:
+    return failure(
+        "the reply is JSON, and no chat completion",
+        provider=provider,
+        status=200,
+        request_id=request_id,
+        advice="see whether base_url is the address of a Chat Completions server",
+    )
+
+
+def _content(message: Mapping[str, Any]) -> tuple[str | None, list[str]]:
+    """The text of a message, and the kinds of its parts; some servers send parts where OpenAI sends text."""
+    content = message.get("content")
+    kinds: list[str] = []
+    if isinstance(content, str):
+        text: str | None = content
+        kinds.append("text")
+    elif isinstance(content, list):
+        parts = [part for part in content if isinstance(part, dict)]
+        kinds += [str(part.get("type")) for part in parts]
+        texts = [part["text"] for part in parts if _is_text(part)]
+        text = "".join(texts) if texts else None
+    else:
+        text = None
+    for name in ("reasoning_content", "reasoning"):
+        if message.get(name):
+            kinds.append(name)
+    return text, kinds
+
+
+def _is_text(part: Mapping[str, Any]) -> bool:
+    return part.get("type") in ("text", "output_text") and isinstance(part.get("text"), str)
+
+
+def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    calls: list[ToolCall] = []
+    for call in message.get("tool_calls") or ():
+        function = call.get("function") or call.get("custom") or {}
+        written = function.get("arguments", function.get("input"))
+        calls.append(
+            ToolCall(
+                id=str(call.get("id") or ""),
+                name=str(function.get("name") or ""),
+                arguments=written if isinstance(written, str) else "",
+            )
+        )
+    return tuple(calls)
+
+
+def _empty(message: Mapping[str, Any], calls: tuple[ToolCall, ...], spent: Usage | None) -> str:
+    if calls:
+        return "tool_use_only"
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    all_thought = spent is not None and 0 < spent.reasoning_tokens == spent.output_tokens
+    return "thinking_only" if thought or all_thought else "blank"
+
+
+def usage(counted: Any) -> Usage | None:
+    """Read a `usage` object; None when there is none."""
+    if not isinstance(counted, dict):
+        return None
+    inputs = _details(counted, "prompt_tokens_details")
+    outputs = _details(counted, "completion_tokens_details")
+    read, written = _count(inputs, "cached_tokens"), _count(inputs, "cache_write_tokens")
+    return Usage(
+        input_tokens=max(0, _count(counted, "prompt_tokens") - read - written),
+        output_tokens=_count(counted, "completion_tokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        reasoning_tokens=_count(outputs, "reasoning_tokens"),
+    )
+
+
+def _details(counted: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = counted.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _count(counted: Mapping[str, Any], name: str) -> int:
+    value = counted.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def gather(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Put the chunks of a stream together as the body that the whole-body call would have returned."""
+    body: dict[str, Any] = {"object": "chat.completion", "choices": []}
+    message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None}
+    calls: dict[int, dict[str, Any]] = {}
+    stop: str | None = None
+    seen = False
+    for chunk in chunks:
+        for name in ("id", "model", "error"):
+            if chunk.get(name):
+                body[name] = chunk[name]
+        if chunk.get("usage"):
+            body["usage"] = chunk["usage"]
+        for choice in chunk.get("choices") or ():
+            if choice.get("index", 0) != 0:
+                continue
+            seen = True
+            delta = choice.get("delta") or {}
+            for name in ("content", "refusal", "reasoning_content", "reasoning"):
+                if isinstance(delta.get(name), str):
+                    message[name] = (message.get(name) or "") + delta[name]
+            for part in delta.get("tool_calls") or ():
+                _add_call(calls, part)
+            stop = choice.get("finish_reason") or stop
+    if calls:
+        message["tool_calls"] = [calls[index] for index in sorted(calls)]
+    if seen:
+        body["choices"] = [{"index": 0, "message": message, "finish_reason": stop}]
+    return body
+
+
+def _add_call(calls: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
+    call = calls.setdefault(
+        part.get("index", len(calls)),
+        {"id": None, "type": "function", "function": {"name": "", "arguments": ""}},
+    )
+    function = part.get("function") or {}
+    call["id"] = part.get("id") or call["id"]
+    call["function"]["name"] += function.get("name") or ""
+    call["function"]["arguments"] += function.get("arguments") or ""

@@ -1,0 +1,212 @@
+"""The Responses API: a request as the SDK's arguments, and the JSON of a reply as a Response."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ingot.provider import Response, ToolCall, Usage, failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ingot.provider import Message, Request
+
+__all__ = ["arguments", "gather", "response"]
+
+_CUT = {"max_output_tokens", "max_messages", "steered"}
+
+
+def arguments(request: Request) -> dict[str, Any]:
+    """Return the arguments of `responses.create`; nothing is stored at the vendor."""
+    out: dict[str, Any] = {"model": request.model, "input": _input(request), "store": False}
+    system = request.system_text()
+    if system is not None:
+        out["instructions"] = system
+    if request.max_tokens is not None:
+        out["max_output_tokens"] = request.max_tokens
+    if request.temperature is not None:
+        out["temperature"] = request.temperature
+    if request.timeout is not None:
+        out["timeout"] = request.timeout
+    if request.format is not None and request.format.constrained:
+        out["text"] = {
+            "format": {
+                "type": "json_schema",
+                "name": request.format.name,
+                "schema": request.format.schema,
+                "strict": True,
+            }
+        }
+    if request.tools:
+        out["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "parameters": tool.parameters,
+                "strict": tool.strict,
+                **({"description": tool.description} if tool.description else {}),
+            }
+            for tool in request.tools
+        ]
+        # Reasoning must come back with the calls it led to; stored nowhere, it has to travel whole.
+        out["include"] = ["reasoning.encrypted_content"]
+    return out
+
+
+def _input(request: Request) -> list[dict[str, Any]]:
+    out: list[dict[str, Any]] = [{"role": "user", "content": request.user_text()}]
+    for message in request.messages:
+        out += _turn(message)
+    return out
+
+
+def _turn(message: Message) -> Iterable[dict[str, Any]]:
+    for result in message.tool_results:
+        yield {"type": "function_call_output", "call_id": result.id, "output": result.text}
+    if message.role == "assistant" and message.blocks:
+        yield from (dict(block) for block in message.blocks)
+        return
+    if message.text is not None:
+        yield {"role": message.role, "content": message.text}
+    for call in message.tool_calls:
+        yield {
+            "type": "function_call",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": call.arguments,
+        }
+
+
+def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) -> Response:
+    """
+    Read a `response` object.
+
+    Raises:
+        ProviderError: It is an error or a failed response, or has no `output`.
+    """
+    status = _text(body.get("status"))
+    error = body.get("error")
+    if error and not _is_policy(error):
+        inner = error if isinstance(error, dict) else {"message": str(error)}
+        raise failure(
+            str(inner.get("message") or "an error without a message"),
+            provider=provider,
+            status=200,
+            words=[_text(inner.get("code")), _text(inner.get("type"))],
+            request_id=request_id,
+        )
+    output = body.get("output")
+    if not isinstance(output, list) and not body.keys() & {"id", "object", "status", "usage"}:
+        raise failure(
+            "the reply is JSON, and no response object",
+            provider=provider,
+            status=200,
+            request_id=request_id,
+            advice="see whether base_url is the address of a Responses server; openai-chat/… asks the older API",
+        )
+    facts: dict[str, Any] = {
+        "usage": usage(body.get("usage")),
+        "model": _text(body.get("model")),
+        "request_id": request_id,
+    }
+    items = [item for item in output or () if isinstance(item, dict)]
+    text, refusal = _texts(items)
+    calls = tuple(_call(item) for item in items if item.get("type") == "function_call")
+    details = body.get("incomplete_details")
+    why = _text(details.get("reason")) if isinstance(details, dict) else None
+    stop = why if status == "incomplete" and why else status
+    kinds = tuple(str(item.get("type")) for item in items)
+    reason = None
+    if output is None:
+        reason = "empty_body"
+    elif refusal:
+        reason = "refusal"
+    elif why == "content_filter" or error:
+        reason = "content_filter"
+    elif status == "incomplete":
+        reason = "truncated"
+    elif not items:
+        reason = "no_content_blocks"
+    elif text is None or not text.strip():
+        reason = _empty(kinds, calls)
+    return Response(
+        text=text,
+        tool_calls=calls,
+        stop_reason=stop if status not in ("in_progress", "queued") else None,
+        empty_reason=reason,
+        explanation=refusal or (_text(error.get("message")) if isinstance(error, dict) else None),
+        kinds=kinds,
+        blocks=tuple(items),
+        **facts,
+    )
+
+
+def _is_policy(error: Any) -> bool:
+    return isinstance(error, dict) and "_policy" in str(error.get("code"))
+
+
+def _texts(items: list[dict[str, Any]]) -> tuple[str | None, str | None]:
+    """The answer's text and the refusal's; what a model says along the way is neither."""
+    texts: list[str] = []
+    refusals: list[str] = []
+    for item in items:
+        if item.get("type") != "message" or item.get("phase") not in (None, "final_answer"):
+            continue
+        for part in item.get("content") or ():
+            if not isinstance(part, dict):
+                continue
+            if part.get("type") == "output_text" and isinstance(part.get("text"), str):
+                texts.append(part["text"])
+            elif part.get("type") == "refusal":
+                refusals.append(str(part.get("refusal") or ""))
+    return ("".join(texts) if texts else None), (" ".join(refusals) if refusals else None)
+
+
+def _call(item: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(
+        id=str(item.get("call_id") or item.get("id") or ""),
+        name=str(item.get("name") or ""),
+        arguments=str(item.get("arguments") or ""),
+    )
+
+
+def _empty(kinds: tuple[str, ...], calls: tuple[ToolCall, ...]) -> str:
+    if calls:
+        return "tool_use_only"
+    return "thinking_only" if kinds and set(kinds) == {"reasoning"} else "blank"
+
+
+def usage(counted: Any) -> Usage | None:
+    """Read a `usage` object; None when there is none."""
+    if not isinstance(counted, dict):
+        return None
+    inputs = counted.get("input_tokens_details") or {}
+    outputs = counted.get("output_tokens_details") or {}
+    read, written = inputs.get("cached_tokens") or 0, inputs.get("cache_write_tokens") or 0
+    return Usage(
+        input_tokens=max(0, (counted.get("input_tokens") or 0) - read - written),
+        output_tokens=counted.get("output_tokens") or 0,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+        reasoning_tokens=outputs.get("reasoning_tokens") or 0,
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Put the events of a stream together as the body that the whole-body call would have returned."""
+    body: dict[str, Any] = {}
+    for event in events:
+        kind = event.get("type")
+        if kind == "error":
+            return {"error": event.get("error") or dict(event)}
+        found = event.get("response")
+        if isinstance(found, dict):
+            body = found
+            if kind in ("response.completed", "response.incomplete", "response.failed"):
+                return body
+    # The stream ended without its last event, so whatever came is not whole.
+    return {**body, "status": "in_progress"}
