@@ -12,7 +12,6 @@ from ingot._question import arguments, merged, question
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
-    from types import FrameType
     from typing import Literal, Unpack
 
     from typing_extensions import TypeForm
@@ -140,8 +139,10 @@ class Pending(Coroutine[Any, Any, U]):
             )
 
 
-def _names(frame: FrameType) -> Namespace:
-    """The names that forward references may use: those of whoever called."""
+def _names() -> Namespace:
+    """The names that forward references may use: those of whoever called `ask`."""
+    # Two frames up: this function, the method that was called, its caller.
+    frame = sys._getframe(2)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     return lambda: (frame.f_globals, frame.f_locals)
 
 
@@ -227,7 +228,7 @@ class Configured(Generic[T]):
     def __call__(self, *args: Any, **given: Any) -> Any:
         """Ask, and return the value; see `ask`."""
         t, prompt = arguments(args, self._t, _UNSET)
-        names = _names(sys._getframe(1))  # noqa: SLF001 (the documented way to the caller's names)
+        names = _names()
         asked = question(t, prompt, bound=self._bound, given=given, namespace=names)
         return _blocking(asked).value
 
@@ -240,7 +241,7 @@ class Configured(Generic[T]):
     def answer(self, *args: Any, **given: Any) -> Any:
         """Ask, and return the value with its usage, cost, model and turns."""
         t, prompt = arguments(args, self._t, _UNSET)
-        names = _names(sys._getframe(1))  # noqa: SLF001
+        names = _names()
         asked = question(t, prompt, bound=self._bound, given=given, namespace=names)
         return _blocking(asked)
 
@@ -283,7 +284,7 @@ class Aio(Generic[T]):
     def __call__(self, prompt: str, /, **given: Unpack[Call]) -> Pending[T]: ...
     def __call__(self, *args: Any, **given: Any) -> Any:
         """Ask; await the result for the value."""
-        names = _names(sys._getframe(1))  # noqa: SLF001
+        names = _names()
         return _pending(args, self._t, self._bound, given, names, whole=False)
 
     @overload
@@ -296,7 +297,7 @@ class Aio(Generic[T]):
     def answer(self, prompt: str, /, **given: Unpack[Call]) -> Pending[Answer[T]]: ...
     def answer(self, *args: Any, **given: Any) -> Any:
         """Ask; await the result for the value with its usage, cost, model and turns."""
-        names = _names(sys._getframe(1))  # noqa: SLF001
+        names = _names()
         return _pending(args, self._t, self._bound, given, names, whole=True)
 
     def using(self, **settings: Unpack[Settings]) -> Aio[T]:
@@ -354,7 +355,7 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
 
         def __new__(cls, *args: Any, **given: Any) -> Any:
             t, prompt = arguments(args, _UNSET, _UNSET)
-            names = _names(sys._getframe(1))
+            names = _names()
             asked = question(t, prompt, bound=_NOTHING, given=given, namespace=names)
             return run(asked.flow, asked.provider).value
 
@@ -374,7 +375,7 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
     def answer(cls, *args: Any, **given: Any) -> Any:
         """Ask, and return the value with its usage, cost, model and turns."""
         t, prompt = arguments(args, _UNSET, _UNSET)
-        names = _names(sys._getframe(1))  # noqa: SLF001
+        names = _names()
         return _blocking(question(t, prompt, bound=_NOTHING, given=given, namespace=names))
 
     @classmethod

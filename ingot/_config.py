@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ingot._json import is_object
 from ingot._retry import Retry
-from ingot.errors import NotConfiguredError, nearest
+from ingot._spelling import nearest
+from ingot.errors import NotConfiguredError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -88,7 +90,7 @@ def _constrain(value: Any) -> str:
 
 
 def _params(value: Any) -> dict[str, Any]:
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+    if is_object(value) and all(type(key) is str for key in value):
         return value
     raise ValueError("a mapping from names to JSON values")
 
@@ -334,7 +336,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise NotConfiguredError(f"{path} is no valid TOML: {error}") from None
     out: dict[str, Any] = {}
     allowed = [name for name, setting in SETTINGS.items() if setting.file]
-    if not isinstance(table, dict):
+    if not is_object(table):
         raise NotConfiguredError(f"{path}: tool.ingot must be a table")
     for name, value in table.items():
         if name in _OTHER_TABLES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from ingot._flow import Send, Settle, Wait
+from ingot._flow import Send, Wait
 
 if TYPE_CHECKING:
     from ingot._answer import Answer
@@ -30,7 +30,7 @@ def run(flow: Flow, provider: Provider) -> Answer[Any]:
                         effect.seconds = time.perf_counter() - began
                 elif isinstance(effect, Wait):
                     time.sleep(effect.seconds)
-                elif isinstance(effect, Settle):
+                else:
                     provider.settle(effect.request, effect.outcome)
             except Exception as error:
                 effect = flow.throw(error)
@@ -57,7 +57,7 @@ async def arun(flow: Flow, provider: Provider) -> Answer[Any]:
                         effect.seconds = time.perf_counter() - began
                 elif isinstance(effect, Wait):
                     await asyncio.sleep(effect.seconds)
-                elif isinstance(effect, Settle):
+                else:
                     provider.settle(effect.request, effect.outcome)
             except Exception as error:
                 effect = flow.throw(error)

@@ -89,7 +89,7 @@ class _Spent:
     usage: Usage | None = None
     attempts: int = 0
     seconds: float = 0.0
-    turns: list[Response] = field(default_factory=list)
+    turns: list[Response] = field(default_factory=list["Response"])
 
     def add(self, usage: Usage | None) -> None:
         if usage is not None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from math import isinf
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-__all__ = ["Unreadable", "canonical", "describe", "read"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Unreadable", "canonical", "describe", "is_array", "is_object", "join_keys", "read"]
 
 
 class Unreadable(ValueError):
@@ -56,6 +59,16 @@ def canonical(value: Any) -> str:
     )
 
 
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether *value* is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: Any) -> TypeGuard[list[Any]]:
+    """Whether *value* is a JSON array."""
+    return isinstance(value, list)
+
+
 def describe(value: Any) -> str:
     """Name the kind of a JSON value as messages do: `null`, `a boolean`, `a number`, …"""
     if value is None:
@@ -71,6 +84,12 @@ def describe(value: Any) -> str:
     if isinstance(value, NotFinite):
         return f"{value.text}, which JSON has no number for"
     return "a number"
+
+
+def join_keys(value: Mapping[str, Any]) -> str:
+    """The keys of *value* for a message: quoted, in order, bounded."""
+    keys = [f"`{key[:40]}`" for key in list(value)[:8]]
+    return ", ".join(keys) + (", …" if len(value) > len(keys) else "") if keys else "no keys"
 
 
 class _Reader:
@@ -149,12 +168,12 @@ def _faults(value: Any, path: tuple[str | int, ...], *, surrogates: bool) -> Any
         yield path, value.text
     elif isinstance(value, Duplicate):
         raise Unreadable(f"{_at(path)}the key `{value.key}` stands twice in one object")
-    elif isinstance(value, dict):
+    elif is_object(value):
         for key, item in value.items():
             if surrogates:
                 _check(key, path)
             yield from _faults(item, (*path, key), surrogates=surrogates)
-    elif isinstance(value, list):
+    elif is_array(value):
         for index, item in enumerate(value):
             yield from _faults(item, (*path, index), surrogates=surrogates)
     elif surrogates and isinstance(value, str):

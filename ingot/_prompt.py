@@ -56,7 +56,8 @@ def _template(template: Any, values: dict[str, Any]) -> str:
         part = template.interpolations[number]
         value = part.value
         if part.conversion:
-            value = {"r": repr, "s": str, "a": ascii}[part.conversion](value)
+            convert: Any = {"r": repr, "s": str, "a": ascii}[part.conversion]
+            value = convert(value)
         if part.format_spec:
             value = format(value, part.format_spec)
         name = part.expression if _NAME.fullmatch(part.expression) else f"value_{number + 1}"

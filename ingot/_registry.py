@@ -7,7 +7,8 @@ from collections import OrderedDict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ingot.errors import NotConfiguredError, nearest
+from ingot._spelling import nearest
+from ingot.errors import NotConfiguredError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

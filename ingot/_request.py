@@ -116,7 +116,7 @@ class Request:
     max_tokens: int | None = None
     temperature: float | None = None
     seed: int | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
     timeout: float | None = None
     sample: str | int | None = None
     keyed: frozenset[str] = frozenset()
@@ -140,7 +140,7 @@ class Request:
         Settings that the caller did not choose are absent, an unnamed model is `default`; call ids are
         written 1, 2, … by order, and the vendor's own blocks are left out.
         """
-        chosen = {
+        chosen: dict[str, Any] = {
             name: getattr(self, name)
             for name in ("max_tokens", "temperature", "seed")
             if name in self.keyed and getattr(self, name) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from ingot._redact import redact
 from ingot.errors import (
     NotConfiguredError,
     ProviderAuthError,
@@ -13,7 +14,6 @@ from ingot.errors import (
     ProviderRateLimitError,
     ProviderTimeoutError,
     ProviderUnavailableError,
-    redact,
 )
 
 if TYPE_CHECKING:

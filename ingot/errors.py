@@ -30,11 +30,10 @@ said is in `text`, for the program to use.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
     from decimal import Decimal
 
     from ingot._response import Usage
@@ -65,19 +64,6 @@ __all__ = [
 
 _SHOWN = 20
 """Problems of one answer that a message spells out; the rest is counted."""
-
-_SECRET = re.compile(
-    r"\b(?:sk|pk|rk|xai|gsk|key|api|org|proj)-[A-Za-z0-9_*.-]{6,}|\bBearer\s+[^\s\"',]+", re.IGNORECASE
-)
-
-
-def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return *text* with *secrets*, and whatever looks like a key, replaced by `[key]`."""
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "[key]")
-    return _SECRET.sub("[key]", text)
-
 
 class Problem:
     """
@@ -447,17 +433,3 @@ class MismatchedAnswerError(InvalidAnswerError):
             problems=problems,
             **facts,
         )
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean 'x'?` for the closest of *known*, or an empty text."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
-def join_keys(value: Mapping[str, Any]) -> str:
-    """The keys of *value* for a message: quoted, in order, bounded."""
-    keys = [f"`{key[:40]}`" for key in list(value)[:8]]
-    return ", ".join(keys) + (", …" if len(value) > len(keys) else "") if keys else "no keys"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ingot import _registry
+from ingot._json import is_object
 from ingot.provider import Outcome, Provider, Request, Response, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable
     from types import TracebackType
 
 __all__ = ["NetworkUsedError", "Script", "ScriptEndedError", "Value", "no_network"]
@@ -121,17 +122,17 @@ class Value:
 
 def _named(value: Any) -> Any:
     """NamedTuples travel as objects."""
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: _named(item) for name, item in value._asdict().items()}  # type: ignore[attr-defined]
+    if hasattr(value, "_asdict"):
+        return {name: _named(item) for name, item in value._asdict().items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_named(item) for item in value]
-    if isinstance(value, dict):
+        return [_named(item) for item in cast("Iterable[Any]", value)]
+    if is_object(value):
         return {key: _named(item) for key, item in value.items()}
     return value
 
 
 @contextmanager
-def no_network(*, loopback: bool = False) -> Iterator[None]:
+def no_network(*, loopback: bool = False) -> Generator[None]:
     """
     Make every connection of this process raise NetworkUsedError while open.
 
@@ -143,10 +144,10 @@ def no_network(*, loopback: bool = False) -> Iterator[None]:
     kept = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
 
     def allowed(address: Any) -> bool:
-        host = address[0] if isinstance(address, tuple) else address
         if not isinstance(address, tuple):
             return True  # a Unix socket does not leave the machine
-        return loopback and (str(host).startswith("127.") or host in ("localhost", "::1"))
+        host = str(address[0])  # pyright: ignore[reportUnknownArgumentType]
+        return loopback and (host.startswith("127.") or host in ("localhost", "::1"))
 
     def connect(self: socket.socket, address: Any) -> None:
         if not allowed(address):

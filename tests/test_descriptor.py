@@ -94,9 +94,7 @@ class Aliased(BaseModel):
 
 
 class Camel(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=pydantic.AliasGenerator(validation_alias=to_camel)
-    )
+    model_config = ConfigDict(alias_generator=pydantic.AliasGenerator(validation_alias=to_camel))
 
     first_name: str
     own_name: str = Field(alias="mine")
@@ -194,7 +192,9 @@ class Celsius:
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         from pydantic_core import core_schema
 
-        return core_schema.no_info_after_validator_function(lambda value: value, core_schema.float_schema(ge=-273))
+        return core_schema.no_info_after_validator_function(
+            lambda value: value, core_schema.float_schema(ge=-273)
+        )
 
 
 class Hooked:
@@ -374,8 +374,8 @@ DIFFERENT: dict[str, tuple[Any, ...]] = {
     "record kinds": (
         create_model("M", a=(int, ...)),
         dataclasses.make_dataclass("M", [("a", int)]),
-        TypedDict("M", {"a": int}),
-        TypedDict("M", {"a": int}, total=False),
+        TypedDict("M", {"a": int}),  # type: ignore[operator]  # the functional form, for two of a name
+        TypedDict("M", {"a": int}, total=False),  # type: ignore[operator]  # as above
         NamedTuple("M", [("a", int)]),
     ),
     "order": (NamedTuple("M", [("a", int), ("b", int)]), NamedTuple("M", [("b", int), ("a", int)])),
@@ -418,7 +418,7 @@ def test_classes_of_one_name_are_told_apart_by_what_they_lead_to() -> None:
     """Also where the difference lies deeper than the class itself."""
     first = create_model("Outer", inner=(create_model("Inner", a=(int, ...)), ...))
     second = create_model("Outer", inner=(create_model("Inner", a=(str, ...)), ...))
-    made = descriptor(tuple[first, second])
+    made = descriptor(tuple.__class_getitem__((first, second)))
 
     assert ["Inner", "Inner#2", "Outer", "Outer#2"] == sorted(made["classes"])
 
@@ -437,5 +437,7 @@ def test_an_undefined_name_is_refused_with_its_field() -> None:
 if __name__ == "__main__":
     known = golden() if GOLDEN.exists() else {}
     rows = {name: known.get(name) or row(target) for name, target in sorted(CASES.items())}
-    lines = (f"{json.dumps(name)}: {json.dumps(kept, ensure_ascii=False)}" for name, kept in rows.items())
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(kept, ensure_ascii=False)}" for name, kept in rows.items()
+    )
     GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -82,6 +82,8 @@ def resolve(annotation: Any, module: str | None, names: dict[str, Any], owner: s
         hints = typing_extensions.get_type_hints(holder, known, names, include_extras=True)
     except NameError as error:
         raise undefined(error.name or str(error), owner) from error
+    except RecursionError:
+        raise
     except Exception as error:
         # Evaluating a text runs what the user wrote, so anything can come out of it.
         text = annotation if isinstance(annotation, str) else repr(annotation)

@@ -82,6 +82,7 @@ class File:
     __slots__ = ("_extra", "path")
     __ingot_shape__: ClassVar[str] = "file"
     path: str
+    _extra: dict[str, Any]
 
     def __init__(self, path: str | PathLike[str], **extra: Any) -> None:
         from os import fspath
@@ -136,7 +137,9 @@ class File:
     def _validate(cls, value: Any) -> File:
         if isinstance(value, File):
             return value
-        if isinstance(value, dict) and isinstance(value.get("path"), str):
+        from ingot._json import is_object
+
+        if is_object(value) and isinstance(value.get("path"), str):
             return cls(**value)
         raise ValueError("expected `file` (an object with a `path`)")
 

@@ -37,6 +37,7 @@ Python names, validators, serializers. Different classes of one name are told ap
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
@@ -44,7 +45,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 from typing_extensions import Literal
 
 from ingot._json import canonical
-from ingot._shape.annotations import alias_of, alias_value, arguments, is_union, peel
+from ingot._shape.annotations import alias_of, alias_value, arguments, is_class, is_union, peel
 from ingot._shape.facts import class_facts, facts_of, field_facts, is_object, json_value, schema_of
 from ingot._shape.fields import config_of, extras_of, fields_of, is_root, record_kind
 from ingot._shape.members import key_of, spelled, type_name
@@ -110,16 +111,21 @@ class _Description:
         self._open: dict[Any, bool] = {}
         self._path: tuple[str, ...] = ()
         try:
-            self._root = self._node(target)
-            # Breadth first: a class is reached by its shortest path.
-            for key, part in self._waiting:
-                self._path = self._classes[key].path
-                self._describe(self._classes[key], part)
+            self._build()
+        except RecursionError as error:
+            raise UnsupportedTypeError(type_name(target), "it has no end") from error
         except UnsupportedTypeError as error:
             path = (*self._path, *error.path)
             raise UnsupportedTypeError(
                 type_name(target), error.reason, path=path, advice=error.advice
             ) from error
+
+    def _build(self) -> None:
+        self._root = self._node(self._target)
+        # Breadth first: a class is reached by its shortest path.
+        for key, part in self._waiting:
+            self._path = self._classes[key].path
+            self._describe(self._classes[key], part)
 
     def to_json(self) -> Any:
         """The description with every class named."""
@@ -141,8 +147,8 @@ class _Description:
         return _with(node, facts_of(metadata)) if metadata else node
 
     def _core(self, core: Any) -> _Node:
-        hook = getattr(core, "__ingot_shape__", None)
-        if hook is not None and isinstance(arguments(core)[0], type):
+        hook = getattr(arguments(core)[0], "__ingot_shape__", None)
+        if hook is not None and is_class(arguments(core)[0]):
             shape = hook() if callable(hook) else hook
             if isinstance(shape, str):
                 return _Node("type", shape)
@@ -161,7 +167,7 @@ class _Description:
             return _Node(kind, parts=self._nodes((*parts, *(Any,) * count)[:count]))
         if origin is tuple:
             return self._tuple(core, parts)
-        if origin in (type, CALLABLE):
+        if origin in (CALLABLE, re.Pattern, type):
             return _Node("type", WORDS[origin])
         if record_kind(core) is not None or _is_enum(core):
             return self._ref(core)
@@ -218,7 +224,7 @@ class _Description:
         if _is_enum(target):
             values = [json_value(member.value) for member in cls]
             made.kind = "enum"
-            made.facts = {**class_facts(cls, {}), "values": _sorted(values)}
+            made.facts = {"values": _sorted(values), **class_facts(cls, {})}
             return
         made.kind = record_kind(target) or ""
         made.facts = class_facts(cls, config_of(target))

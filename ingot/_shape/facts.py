@@ -16,21 +16,13 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from ingot._json import canonical
-from ingot._shape.annotations import own_of
+from ingot._shape.annotations import arguments, own_of
 from ingot._shape.words import URLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = [
-    "class_facts",
-    "default_facts",
-    "facts_of",
-    "field_facts",
-    "is_object",
-    "json_value",
-    "schema_of",
-]
+__all__ = ["class_facts", "facts_of", "field_facts", "is_object", "json_value", "schema_of"]
 
 _TIGHTEST = {
     "ge": max,
@@ -67,6 +59,13 @@ _CONSTRAINTS = (
     "uuid_version",
 )
 """Attributes under which annotated_types and every pydantic since 2.7 keep a constraint."""
+
+_URL_WORDS = {
+    item: word
+    for name, word in URLS.items()
+    for item in getattr(getattr(pydantic, name, None), "__metadata__", ())
+}
+"""The URL types before pydantic 2.10, where they are one class with constraints."""
 
 _IDLE = {
     "ascii_only": False,
@@ -108,7 +107,9 @@ def facts_of(metadata: Iterable[Any]) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     for item in metadata:
         if isinstance(item, FieldInfo):
-            facts.update(field_facts(item))
+            facts.update(_declared(item))
+            for name, value in _bounds(item.metadata):
+                found.setdefault(name, []).append(value)
         else:
             for name, value in _bounds([item]):
                 found.setdefault(name, []).append(value)
@@ -122,11 +123,13 @@ def _bounds(metadata: Iterable[Any]) -> Iterator[tuple[str, Any]]:
         if _is_foreign(item):
             cls = item if isinstance(item, type) else type(item)
             if hasattr(cls, "__get_pydantic_core_schema__"):
-                yield "annotated", f"{cls.__module__}.{cls.__qualname__}"
+                own = cls.__module__.split(".")[0] == "pydantic"
+                name = cls.__name__.strip("_") if own else f"{cls.__module__}.{cls.__qualname__}"
+                yield "annotated", name
         elif isinstance(item, FieldInfo):
             yield from _bounds(item.metadata)
-        elif isinstance(item, UrlConstraints) and item in _url_words():
-            yield "url", _url_words()[item]
+        elif isinstance(item, UrlConstraints) and item in _URL_WORDS:
+            yield "url", _URL_WORDS[item]
         else:
             yield from _constraints(item)
 
@@ -188,28 +191,20 @@ def _one(name: str, values: list[Any]) -> Any:
     return distinct[0] if len(distinct) == 1 else distinct
 
 
-def _url_words() -> dict[UrlConstraints, str]:
-    # Before pydantic 2.10 these types are one class with constraints.
-    if not _URL_WORDS:
-        for name in URLS:
-            for item in getattr(getattr(pydantic, name, None), "__metadata__", ()):
-                _URL_WORDS.setdefault(item, URLS[name])
-    return _URL_WORDS
-
-
-_URL_WORDS: dict[UrlConstraints, str] = {}
-
-
 def field_facts(info: FieldInfo) -> dict[str, Any]:
     """Return what is declared of a field: constraints, words and default."""
-    facts = {**facts_of(info.metadata), **_words(info), **default_facts(info)}
+    return {**facts_of(info.metadata), **_declared(info)}
+
+
+def _declared(info: FieldInfo) -> dict[str, Any]:
+    facts = {**_words(info), **_default(info)}
     discriminator = info.discriminator
     if discriminator is not None:
         facts["discriminator"] = discriminator if isinstance(discriminator, str) else True
     return facts
 
 
-def default_facts(info: FieldInfo) -> dict[str, Any]:
+def _default(info: FieldInfo) -> dict[str, Any]:
     """Return the default as JSON; if it is not JSON, or made anew each time, that there is one."""
     if info.default is not PydanticUndefined and info.default is not ...:
         try:
@@ -273,7 +268,7 @@ def json_value(value: Any) -> Any:
         return json_value(value.value)
     if isinstance(value, BaseModel):
         # A root model dumps its root.
-        return json_value(value.model_dump(by_alias=True))
+        return json_value(value.model_dump(by_alias=True, warnings=False))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         parts = dataclasses.fields(value)
         return {part.name: json_value(getattr(value, part.name)) for part in parts}
@@ -285,7 +280,8 @@ def json_value(value: Any) -> Any:
         return [json_value(item) for item in value]
     made = to_jsonable_python(value)
     canonical(made)
-    return made
+    # 1 and 1.0 are one number, and pydantic writes either.
+    return int(made) if isinstance(made, float) and made.is_integer() else made
 
 
 def _key(value: Any) -> str:
@@ -301,8 +297,12 @@ def _json_or_text(value: Any) -> Any:
 
 
 def schema_of(cls: Any) -> Any:
-    """Return the JSON Schema, less its titles, of a class with its own core schema, else None."""
-    if not hasattr(cls, "__get_pydantic_core_schema__"):
+    """Return the JSON Schema, less titles, of a class with its own core schema, or None."""
+    # An alias hides the dunder names of its class; pydantic's own classes are known by name.
+    made = arguments(cls)[0]
+    if not hasattr(made, "__get_pydantic_core_schema__"):
+        return None
+    if made.__module__.split(".")[0] == "pydantic":
         return None
     try:
         return json_value(_untitled(TypeAdapter[Any](cls).json_schema(schema_generator=_Silent)))

@@ -156,7 +156,8 @@ def _alias(name: str, info: FieldInfo, config: Mapping[str, Any]) -> str | Alias
 
 
 def _model_fields(target: Any) -> Iterator[tuple[str, FieldInfo, bool]]:
-    if not getattr(target, "__pydantic_complete__", True):
+    # BaseModel itself is never complete, and has no fields.
+    if target is not BaseModel and not getattr(target, "__pydantic_complete__", True):
         _complete_model(target)
     for name, info in target.model_fields.items():
         yield name, _settled(target, name, info), info.is_required()

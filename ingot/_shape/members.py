@@ -71,7 +71,8 @@ def locate(target: Any, bad: Callable[[Any], bool]) -> tuple[tuple[str, ...], An
         part; None when no part is bad.
 
     Raises:
-        UnsupportedTypeError: A name is not defined where T was written; `path` leads to the field.
+        UnsupportedTypeError: A name is not defined where T was written, and `path` leads to the
+            field; or T has no end.
     """
     seen: set[Any] = set()
     kept: list[Any] = []
@@ -95,7 +96,10 @@ def locate(target: Any, bad: Callable[[Any], bool]) -> tuple[tuple[str, ...], An
                 return found
         return (path, part) if bad(part) else None
 
-    return search(target, ())
+    try:
+        return search(target, ())
+    except RecursionError as error:
+        raise UnsupportedTypeError(type_name(target), "it has no end") from error
 
 
 def key_of(part: Any) -> Any:

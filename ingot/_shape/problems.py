@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ingot._json import describe
+from ingot._json import describe, is_array, is_object
 from ingot.errors import Problem
 
 if TYPE_CHECKING:
@@ -65,16 +65,16 @@ def problems_of(
         label = labels[-1] if labels else ""
         found.setdefault(((*prefix, *path), rest), []).append((expected, label))
     problems: list[Problem] = []
-    for (path, rest), group in found.items():
-        expected = [e for e in dict.fromkeys(e for e, _ in group) if e]
-        labels = list(dict.fromkeys(label for _, label in group if label))
-        if expected:
-            message = f"expected {' or '.join(expected)}, found {rest}"
-        elif labels and len(found) > 1:
-            message = f"{rest} (as `{'` or `'.join(labels)}`)"
+    for (place, rest), group in found.items():
+        wanted = [e for e in dict.fromkeys(e for e, _ in group) if e]
+        members = list(dict.fromkeys(label for _, label in group if label))
+        if wanted:
+            message = f"expected {' or '.join(wanted)}, found {rest}"
+        elif members and len(found) > 1:
+            message = f"{rest} (as `{'` or `'.join(members)}`)"
         else:
             message = rest
-        problems.append(Problem(path, message))
+        problems.append(Problem(place, message))
     return problems
 
 
@@ -87,10 +87,10 @@ def _place(
     location = list(error["loc"])
     missing = str(location.pop()) if error["type"] in _ABSENT and location else None
     for step in location:
-        if isinstance(tree, dict) and str(step) in tree:
+        if is_object(tree) and str(step) in tree:
             path.append(str(step))
             tree = tree[str(step)]
-        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):
+        elif is_array(tree) and isinstance(step, int) and step < len(tree):
             path.append(step)
             tree = tree[step]
         elif isinstance(step, str) and step.isidentifier():
@@ -130,7 +130,8 @@ def _words(error: Mapping[str, Any], value: Any, missing: str | None) -> tuple[s
 
 def _found(error: Mapping[str, Any], value: Any) -> str:
     """The kind of value, and why it did not do where the kind alone would not say."""
-    why = (error.get("ctx") or {}).get("error")
+    context: Mapping[str, Any] = error.get("ctx") or {}
+    why = context.get("error")
     if isinstance(value, str) and isinstance(why, str):
         return f"a string that is none ({why})"
     return describe(value)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ingot._json import Unreadable, read
+from ingot._json import Unreadable, describe, is_object, join_keys, read
 from ingot._shape.problems import problems_of
-from ingot.errors import MismatchedAnswerError, Problem, UnreadableAnswerError, join_keys
+from ingot.errors import MismatchedAnswerError, Problem, UnreadableAnswerError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -108,13 +108,11 @@ def _validate(text: str | None, tree: Any, adapter: TypeAdapter[Any], wire: Wire
 
 
 def _unwrap(tree: Any) -> Any:
-    if isinstance(tree, dict) and tree.keys() == {"value"}:
+    if is_object(tree) and tree.keys() == {"value"}:
         return tree["value"]
-    if isinstance(tree, dict):
+    if is_object(tree):
         found = f"an object with {join_keys(tree)}"
     else:
-        from ingot._json import describe
-
         found = describe(tree)
     raise _MismatchError([Problem((), f"expected an object with the one field `value`, found {found}")])
 
@@ -129,7 +127,7 @@ def _unquote(tree: Any, wire: Wire) -> Any:
             return tree
     if not wire.wrapped:
         return wire.plan.unquote(tree)
-    if isinstance(tree, dict) and "value" in tree:
+    if is_object(tree) and "value" in tree:
         return {**tree, "value": wire.plan.unquote(tree["value"])}
     return tree
 
@@ -144,6 +142,7 @@ def _reason(error: Unreadable, text: str) -> str:
 
 def encode_value(value: Any, adapter: TypeAdapter[Any], wire: Wire) -> str:
     """Return the reply that reads as *value*: the JSON text a model would write for it."""
+    text = ""
     for by_alias in (True, False):
         # A class may be read by other names than it is written with; only what reads back is a reply.
         tree = json.loads(adapter.dump_json(value, by_alias=by_alias, warnings=False))
@@ -162,9 +161,9 @@ def _can_forbid() -> bool:
     """Whether this pydantic (2.12 and later) can be told to refuse unknown keys for one validation."""
     from inspect import signature
 
-    from pydantic import TypeAdapter
+    from pydantic import BaseModel
 
-    return "extra" in signature(TypeAdapter.validate_json).parameters
+    return "extra" in signature(BaseModel.model_validate_json).parameters
 
 
 _CAN_FORBID = _can_forbid()

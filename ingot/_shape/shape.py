@@ -14,7 +14,7 @@ from ingot._shape.dialects import DIALECTS
 from ingot._shape.reader import bare, encode_value, read_value
 from ingot._shape.target import Target, target_of
 from ingot._shape.wire import Wire, wire_schema
-from ingot.errors import Problem, MismatchedAnswerError, UnreadableAnswerError, UnsupportedTypeError
+from ingot.errors import MismatchedAnswerError, Problem, UnreadableAnswerError, UnsupportedTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,6 +143,8 @@ class Shape:
 
 _lock = threading.RLock()
 _shapes: OrderedDict[tuple[Any, str], Shape] = OrderedDict()
+_written: OrderedDict[tuple[int, str], tuple[Any, Shape]] = OrderedDict()
+"""Shapes by the very object that was passed, which spares the look-up of its equals."""
 
 
 def shape_of(
@@ -164,24 +166,34 @@ def shape_of(
     Raises:
         UnsupportedTypeError: *t* cannot be asked for.
     """
-    key = (cache_key(t), dialect)
+    if types is not None:
+        return Shape(target_of(t, types=types, namespace=namespace)[0], dialect)
+    written = _written.get((id(t), dialect))
+    if written is not None and written[0] is t:
+        return written[1]
     try:
+        key = (cache_key(t), dialect)
         shape = _shapes.get(key)
     except TypeError:
-        # An unhashable part; such a type is built each time.
+        # An unhashable part; such a type is found again only as the same object.
         key, shape = (object(), dialect), None
-    if shape is not None and types is None:
+    if shape is not None:
         return shape
     with _lock:
-        shape = _shapes.get(key) if types is None else None
+        shape = _shapes.get(key)
         if shape is None:
-            target, lasting = target_of(t, types=types, namespace=namespace)
+            target, lasting = target_of(t, namespace=namespace)
             shape = Shape(target, dialect)
             if lasting:
-                _shapes[key] = shape
-                while len(_shapes) > _SIZE:
-                    _shapes.popitem(last=False)
+                _keep(_shapes, key, shape)
+                _keep(_written, (id(t), dialect), (t, shape))
     return shape
+
+
+def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    cache[key] = value
+    while len(cache) > _SIZE:
+        cache.popitem(last=False)
 
 
 def cache_key(t: Any) -> Any:
@@ -203,7 +215,7 @@ def _parts(t: Any) -> Any:
     metadata = getattr(t, "__metadata__", None)
     if metadata is not None:
         return (_parts(t.__origin__), *(_mark(m) for m in metadata))
-    args = getattr(t, "__args__", None)
+    args: tuple[Any, ...] | None = getattr(t, "__args__", None)
     if args and not isinstance(t, type):
         return (getattr(t, "__origin__", type(t)), *(_parts(a) for a in args))
     return t

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 from pydantic import PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
 
+from ingot._json import is_array
 from ingot._shape.content import BINARY, File, Json, Text
 from ingot._shape.descriptor import descriptor
 from ingot._shape.members import locate, type_name
@@ -197,15 +198,18 @@ def _has_forward(t: Any) -> bool:
     if origin is Literal or origin is None:
         return False
     if origin is Annotated:
-        return _has_forward(t.__origin__)
+        return _has_forward(get_args(t)[0])
     return any(
-        any(map(_has_forward, arg)) if isinstance(arg, list) else _has_forward(arg)
+        any(map(_has_forward, arg)) if is_array(arg) else _has_forward(arg)
         for arg in get_args(t)
     )
 
 
 def _resolve(t: Any, namespace: Namespace | None) -> Any:
-    globals_, locals_ = namespace() if namespace is not None else ({}, {})
+    globals_: Mapping[str, Any] = {}
+    locals_: Mapping[str, Any] = {}
+    if namespace is not None:
+        globals_, locals_ = namespace()
     holder = type("_Holder", (), {"__annotations__": {"t": t}})
     try:
         hints = typing.get_type_hints(

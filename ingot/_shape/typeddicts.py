@@ -6,6 +6,8 @@ import sys
 import typing
 from typing import Any, get_args
 
+from ingot._json import is_array
+
 __all__ = ["make_askable"]
 
 _HOOK = "__get_pydantic_core_schema__"
@@ -29,10 +31,10 @@ def _visit(t: Any, seen: set[int]) -> None:
     seen.add(id(t))
     for arg in get_args(t):
         _visit(arg, seen)
-    if isinstance(t, list):
+    if is_array(t):
         for arg in t:
             _visit(arg, seen)
-    base = typing.get_origin(t) or t
+    base: Any = typing.get_origin(t) or t
     if not isinstance(base, type) or base.__module__ in ("builtins", "typing"):
         return
     if type(base).__module__ == "typing" and typing.is_typeddict(base) and _HOOK not in vars(base):
@@ -65,12 +67,12 @@ def _rebuilt(td: Any) -> Any:
                 hint = get_args(hint)[0]
             required = name in base.__required_keys__
             fields[name] = Required[hint] if required else NotRequired[hint]
-        made = TypedDict(base.__name__, fields)  # type: ignore[operator, misc]
+        made: Any = TypedDict(base.__name__, fields)  # type: ignore[misc]
         made.__doc__ = base.__doc__
         made.__module__ = base.__module__
         made.__qualname__ = base.__qualname__
         config = getattr(base, "__pydantic_config__", None)
         if config is not None:
-            made.__pydantic_config__ = config
+            setattr(made, "__pydantic_config__", config)  # noqa: B010 (a class made here has no such name)
         _made[base] = made
     return _made[base]

@@ -92,6 +92,7 @@ WORDS: dict[Any, str] = {
     pydantic.IPvAnyNetwork: "ip_network",
     pydantic.SecretBytes: "secret_bytes",
     pydantic.SecretStr: "secret_str",
+    pydantic.ImportString: "import_string",
 }
 """The word for a type; a subclass is another type."""
 

@@ -1,0 +1,78 @@
+"""Nodes of a JSON Schema: small operations that know nothing of T or of a dialect."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from ingot._json import describe, is_array, is_object
+
+__all__ = ["Schema", "closed", "json_type", "one_of", "reachable", "ref_name", "without_null"]
+
+Schema: TypeAlias = dict[str, Any]
+
+
+def closed(properties: Schema, required: list[str]) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def ref_name(reference: str) -> str:
+    return reference.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
+
+
+def _references(node: Any) -> set[str]:
+    found: set[str] = set()
+    if is_object(node):
+        if isinstance(node.get("$ref"), str):
+            found.add(ref_name(node["$ref"]))
+        for value in node.values():
+            found |= _references(value)
+    elif is_array(node):
+        for value in node:
+            found |= _references(value)
+    return found
+
+
+def reachable(defs: dict[str, Schema], name: str) -> set[str]:
+    """Names of definitions that *name* leads to, itself included only if it leads back."""
+    seen: set[str] = set()
+    todo = list(_references(defs[name]))
+    while todo:
+        step = todo.pop()
+        if step not in seen:
+            seen.add(step)
+            todo += _references(defs.get(step, {}))
+    return seen
+
+
+def json_type(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return "integer"
+    return {
+        "null": "null",
+        "a boolean": "boolean",
+        "a string": "string",
+        "a number": "number",
+        "an array": "array",
+        "an object": "object",
+    }[describe(value)]
+
+
+def one_of(type_: str, values: list[Any]) -> Schema:
+    if type_ == "null":
+        return {"type": "null"}
+    if len(values) == 1:
+        return {"type": type_, "const": values[0]}
+    return {"type": type_, "enum": values}
+
+
+def without_null(part: Schema) -> Schema:
+    members = [m for m in part.get("anyOf", ()) if m != {"type": "null"}]
+    if not members or len(members) == len(part["anyOf"]):
+        return part
+    rest = {k: v for k, v in part.items() if k != "anyOf"}
+    return {**members[0], **rest} if len(members) == 1 else {**rest, "anyOf": members}
