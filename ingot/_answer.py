@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ingot._response import price
+from ingot._price import price
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingot._answer import Answer
 from ingot._messages import Message
+from ingot._response import Outcome
 from ingot.errors import (
     ContentFilteredError,
     EmptyAnswerError,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Effect: TypeAlias = "Send | Wait | Settle"
     Flow: TypeAlias = Generator[Effect, Any, Answer[Any]]
 
-__all__ = ["Outcome", "Send", "Settle", "Wait", "converse"]
+__all__ = ["Send", "Settle", "Wait", "converse"]
 
 
 @dataclass(slots=True)
@@ -52,26 +53,6 @@ class Wait:
     """Wait *seconds*."""
 
     seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """
-    What became of one request.
-
-    Attributes:
-        valid: Whether its reply was the answer.
-        repaired: Whether it was a repair turn.
-        error: The error, or None.
-        usage: Tokens of this one; None when unknown.
-        seconds: How long it took.
-    """
-
-    valid: bool
-    repaired: bool = False
-    error: IngotError | None = None
-    usage: Usage | None = None
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

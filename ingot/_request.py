@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from ingot._json import canonical
+from ingot._shape.format import Format, instruction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,26 +16,6 @@ if TYPE_CHECKING:
     from ingot._messages import Message
 
 __all__ = ["Attachment", "Format", "Request", "ToolDeclaration"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
-    """
-    How the answer is to be written.
-
-    Attributes:
-        name: Name of the schema, of `[A-Za-z0-9_-]{1,64}`.
-        schema: JSON Schema of the reply, in the dialect of the provider; None for free JSON.
-        constrained: Whether the provider is to enforce *schema* while the model writes.
-        shown: Whether the model is to be shown *schema* in the system prompt.
-        wrapped: Whether the reply carries the value under `value`.
-    """
-
-    name: str
-    schema: Mapping[str, Any] | None
-    constrained: bool
-    shown: bool
-    wrapped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,17 +153,6 @@ def context_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def instruction(format: Format) -> str:
-    """Tell a model in words how to answer."""
-    if format.schema is None:
-        return "Answer with one JSON value and nothing else."
-    schema = json.dumps(format.schema, ensure_ascii=False)
-    return (
-        "Answer with one JSON value that fits this JSON Schema, and with nothing else: no prose, no code fence.\n"
-        + schema
-    )
 
 
 _KEY_ORDER = (

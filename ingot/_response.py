@@ -1,4 +1,4 @@
-"""What came back for one request: text, tool calls, usage and why the model stopped; and what it cost."""
+"""What came back for one request, and what became of it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from ingot._messages import ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from decimal import Decimal
 
-__all__ = ["Response", "ToolCall", "Usage", "price"]
+    from ingot.errors import IngotError
+
+__all__ = ["Outcome", "Response", "ToolCall", "Usage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,32 +84,21 @@ class Response:
     blocks: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
 
 
-def price(model: str | None, usage: Usage | None) -> Decimal | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
     """
-    Return what *usage* costs in US dollars, as of the installed table of genai-prices.
+    What became of one request.
 
-    Args:
-        model: `provider/model`.
-        usage: The tokens.
-
-    Returns:
-        The price, or None when it is not known: no usage, no such model in the table, no `cost` extra.
+    Attributes:
+        valid: Whether its reply was the answer.
+        repaired: Whether it was a repair turn.
+        error: The error, or None.
+        usage: Tokens of this one; None when unknown.
+        seconds: How long it took.
     """
-    if model is None or usage is None:
-        return None
-    try:
-        import genai_prices
-    except ImportError:
-        return None
-    provider, _, name = model.partition("/")
-    counted = genai_prices.Usage(
-        input_tokens=usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_tokens=usage.cache_read_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-    )
-    try:
-        found = genai_prices.calc_price(counted, model_ref=name, provider_id=provider.split("-")[0])
-    except LookupError:
-        return None
-    return found.total_price
+
+    valid: bool
+    repaired: bool = False
+    error: IngotError | None = None
+    usage: Usage | None = None
+    seconds: float = 0.0

@@ -9,10 +9,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from ingot._flow import Outcome
 from ingot._messages import Message, ToolCall, ToolResult
 from ingot._request import Attachment, Format, Request, ToolDeclaration
-from ingot._response import Response, Usage
+from ingot._response import Outcome, Response, Usage
 from ingot._wire_errors import failure, translate
 from ingot.errors import (
     NotConfiguredError,

@@ -40,7 +40,7 @@ from typing_extensions import NotRequired, TypeAliasType, TypedDict
 
 from ingot._json import canonical
 from ingot._shape.content import File, Json, Markdown, Text
-from ingot._shape.descriptor import descriptor, descriptor_digest
+from ingot._shape.descriptor import descriptor_digest, descriptor_of
 from ingot.errors import UnsupportedTypeError
 
 GOLDEN = Path(__file__).parent / "data" / "descriptors.json"
@@ -285,7 +285,7 @@ CASES: dict[str, Any] = {
 
 def row(target: Any) -> dict[str, Any]:
     """What the golden file holds of a type."""
-    made = descriptor(target)
+    made = descriptor_of(target)
     return {"digest": descriptor_digest(made), "descriptor": made}
 
 
@@ -348,7 +348,7 @@ EQUAL: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("name", EQUAL)
 def test_equal_types_have_equal_descriptions(name: str) -> None:
     """However they are written."""
-    first, *rest = map(descriptor, EQUAL[name])
+    first, *rest = map(descriptor_of, EQUAL[name])
 
     assert [first] * len(rest) == rest
 
@@ -385,7 +385,7 @@ DIFFERENT: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_different_types_have_different_digests(name: str) -> None:
     """Each of them would be answered differently."""
-    digests = {descriptor_digest(descriptor(target)) for target in DIFFERENT[name]}
+    digests = {descriptor_digest(descriptor_of(target)) for target in DIFFERENT[name]}
 
     assert len(DIFFERENT[name]) == len(digests)
 
@@ -397,7 +397,7 @@ def test_a_digest_is_short_and_versioned() -> None:
 
 def test_a_description_is_json() -> None:
     """Nothing in it depends on Python."""
-    made = descriptor(Defaults)
+    made = descriptor_of(Defaults)
 
     assert made == json.loads(canonical(made))
 
@@ -406,19 +406,19 @@ def test_classes_of_one_name_do_not_depend_on_the_order_of_a_union() -> None:
     """Which of two is called `#2` follows from what they are."""
     other = other_label()
 
-    assert descriptor(Union[Label, other]) == descriptor(Union[other, Label])
+    assert descriptor_of(Union[Label, other]) == descriptor_of(Union[other, Label])
 
 
 def test_classes_of_one_name_and_description_are_one() -> None:
     """A class that is made twice is the same class to a model."""
-    assert descriptor(Union[other_label(), other_label()]) == descriptor(other_label())
+    assert descriptor_of(Union[other_label(), other_label()]) == descriptor_of(other_label())
 
 
 def test_classes_of_one_name_are_told_apart_by_what_they_lead_to() -> None:
     """Also where the difference lies deeper than the class itself."""
     first = create_model("Outer", inner=(create_model("Inner", a=(int, ...)), ...))
     second = create_model("Outer", inner=(create_model("Inner", a=(str, ...)), ...))
-    made = descriptor(tuple.__class_getitem__((first, second)))
+    made = descriptor_of(tuple.__class_getitem__((first, second)))
 
     assert ["Inner", "Inner#2", "Outer", "Outer#2"] == sorted(made["classes"])
 
@@ -429,7 +429,7 @@ def test_an_undefined_name_is_refused_with_its_field() -> None:
     outer = create_model("Outer", inner=(list[inner], Field(alias="within")))  # type: ignore[valid-type]  # made at run time
 
     with pytest.raises(UnsupportedTypeError, match="the name `Nowhere` is not defined") as caught:
-        descriptor(outer)
+        descriptor_of(outer)
 
     assert ("Outer", ("within", "lost")) == (caught.value.target, caught.value.path)
 

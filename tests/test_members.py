@@ -37,7 +37,7 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import NotRequired, Required, TypeAliasType
 
 from ingot._shape.content import File
-from ingot._shape.members import locate, members, type_name
+from ingot._shape.members import locate, members_of, type_name
 from ingot.errors import UnsupportedTypeError
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def test_a_type_gives_its_parts(name: str) -> None:
     """Fields by their name in the reply, everything else without a name."""
     target, expected = CASES[name]
 
-    assert expected == members(target)
+    assert expected == members_of(target)
 
 
 def is_bytes(part: Any) -> bool:
@@ -256,7 +256,7 @@ def test_each_part_is_tried_once() -> None:
 def test_an_undefined_name_is_refused_with_its_field() -> None:
     """`members` knows the field, `locate` the whole way."""
     with pytest.raises(UnsupportedTypeError) as caught:
-        members(Lost)
+        members_of(Lost)
 
     assert ("there",) == caught.value.path
     assert "the name `Nowhere` is not defined where the type was written" == caught.value.reason
@@ -275,7 +275,7 @@ def test_an_undefined_name_of_a_model_is_refused_with_its_field() -> None:
         gone: Optional[Nowhere] = None
 
     with pytest.raises(UnsupportedTypeError, match="`Nowhere`") as caught:
-        members(Incomplete)
+        members_of(Incomplete)
 
     assert ("gone",) == caught.value.path
 

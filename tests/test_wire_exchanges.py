@@ -151,6 +151,9 @@ def of_responses(said: Any) -> Response:
         assert calls
         empty = "tool_use_only"
     spent = said.usage
+    inputs = spent and spent.input_tokens_details
+    read = inputs.cached_tokens if inputs else 0
+    written = (getattr(inputs, "cache_write_tokens", None) or 0) if inputs else 0
     return Response(
         text=text,
         tool_calls=tuple(called(item.call_id, item.name, item.arguments) for item in calls),
@@ -160,9 +163,10 @@ def of_responses(said: Any) -> Response:
         request_id=None,
         usage=spent
         and Usage(
-            input_tokens=spent.input_tokens - spent.input_tokens_details.cached_tokens,
+            input_tokens=spent.input_tokens - read - written,
             output_tokens=spent.output_tokens,
-            cache_read_tokens=spent.input_tokens_details.cached_tokens,
+            cache_read_tokens=read,
+            cache_write_tokens=written,
             reasoning_tokens=spent.output_tokens_details.reasoning_tokens,
         ),
     )
@@ -170,8 +174,9 @@ def of_responses(said: Any) -> Response:
 
 def of_messages(said: Any) -> Response:
     """The facts of a `Message`."""
-    calls = [block for block in said.content if isinstance(block, anthropic.types.ToolUseBlock)]
-    texts = [b.text for b in said.content if isinstance(b, anthropic.types.TextBlock)]
+    # By `type`, not by class: the SDK makes TextBlocks of blocks that it does not know.
+    calls = [block for block in said.content if block.type == "tool_use"]
+    texts = [block.text for block in said.content if block.type == "text"]
     spent = said.usage
     hour = spent.cache_creation.ephemeral_1h_input_tokens if spent.cache_creation else 0
     thought = spent.output_tokens_details.thinking_tokens if spent.output_tokens_details else 0

@@ -55,7 +55,7 @@ from ingot.errors import UnsupportedTypeError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["descriptor", "descriptor_digest"]
+__all__ = ["descriptor_digest", "descriptor_of"]
 
 _MOST = 5000
 """Classes of one type, beyond which it is taken to have no end."""
@@ -63,7 +63,7 @@ _MOST = 5000
 _Names: TypeAlias = "Callable[[Any], str]"
 
 
-def descriptor(target: Any) -> Any:
+def descriptor_of(target: Any) -> Any:
     """
     Return ingot's description of a type, as JSON: equal however the type is written.
 

@@ -15,13 +15,13 @@ from ingot.errors import UnsupportedTypeError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["key_of", "locate", "members", "type_name"]
+__all__ = ["key_of", "locate", "members_of", "type_name"]
 
 _LONGEST = 80
 """Characters of a type in a message."""
 
 
-def members(target: Any) -> tuple[tuple[str | None, Any], ...]:
+def members_of(target: Any) -> tuple[tuple[str | None, Any], ...]:
     """
     Return the parts of a type, one step down.
 
@@ -85,7 +85,7 @@ def locate(target: Any, bad: Callable[[Any], bool]) -> tuple[tuple[str, ...], An
         # An id in `seen` is good for as long as its object lives.
         kept.append(part)
         try:
-            inside = members(part)
+            inside = members_of(part)
         except UnsupportedTypeError as error:
             raise UnsupportedTypeError(
                 type_name(target), error.reason, path=(*path, *error.path), advice=error.advice

@@ -9,8 +9,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
-from ingot._request import Format
 from ingot._shape.dialects import DIALECTS
+from ingot._shape.format import Format
 from ingot._shape.reader import bare, encode_value, read_value
 from ingot._shape.target import Target, target_of
 from ingot._shape.wire import Wire, wire_schema

@@ -13,7 +13,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnno
 
 from ingot._json import is_array
 from ingot._shape.content import BINARY, File, Json, Text
-from ingot._shape.descriptor import descriptor
+from ingot._shape.descriptor import descriptor_of
 from ingot._shape.members import locate, type_name
 from ingot._shape.source import MARK, Unaskable, source_schema
 from ingot._shape.typeddicts import make_askable
@@ -52,7 +52,7 @@ class Target:
     @cached_property
     def descriptor(self) -> Any:
         """Ingot's own canonical description of the type."""
-        return descriptor(self.type)
+        return descriptor_of(self.type)
 
 
 def target_of(

@@ -150,20 +150,29 @@ def usage(counted: Any) -> Usage | None:
     """Read a `usage` object; None when there is none."""
     if not isinstance(counted, dict):
         return None
-    hour = counted.get("cache_creation") or {}
-    outputs = counted.get("output_tokens_details") or {}
+    hour = _mapping(counted.get("cache_creation"))
+    outputs = _mapping(counted.get("output_tokens_details"))
     return Usage(
-        input_tokens=counted.get("input_tokens") or 0,
-        output_tokens=counted.get("output_tokens") or 0,
-        cache_read_tokens=counted.get("cache_read_input_tokens") or 0,
-        cache_write_tokens=counted.get("cache_creation_input_tokens") or 0,
-        cache_write_1h_tokens=hour.get("ephemeral_1h_input_tokens") or 0,
-        reasoning_tokens=outputs.get("thinking_tokens") or 0,
+        input_tokens=_count(counted, "input_tokens"),
+        output_tokens=_count(counted, "output_tokens"),
+        cache_read_tokens=_count(counted, "cache_read_input_tokens"),
+        cache_write_tokens=_count(counted, "cache_creation_input_tokens"),
+        cache_write_1h_tokens=_count(hour, "ephemeral_1h_input_tokens"),
+        reasoning_tokens=_count(outputs, "thinking_tokens"),
     )
 
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(counted: Mapping[str, Any], name: str) -> int:
+    value = counted.get(name)
+    return max(0, value) if isinstance(value, int) else 0
 
 
 def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -173,23 +182,25 @@ def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     written: dict[int, str] = {}
     stop: str | None = None
     ended = False
+    whole = True
     for event in events:
         kind = event.get("type")
+        index = event["index"] if isinstance(event.get("index"), int) else None
         if kind == "error":
             return dict(event)
         if kind == "message_start":
-            body = dict(event.get("message") or {})
-        elif kind == "content_block_start":
-            blocks[event["index"]] = dict(event.get("content_block") or {})
+            body = {**_mapping(event.get("message"))}
+        elif kind == "content_block_start" and index is not None:
+            blocks[index] = {**_mapping(event.get("content_block"))}
         elif kind == "content_block_delta":
-            _add(blocks.setdefault(event["index"], {}), written, event)
+            whole &= index in blocks and _add(blocks[index], written, event)
         elif kind == "message_delta":
-            delta = event.get("delta") or {}
-            stop = delta.get("stop_reason") or stop
+            delta = _mapping(event.get("delta"))
+            stop = _text(delta.get("stop_reason")) or stop
             if delta.get("stop_details"):
                 body["stop_details"] = delta["stop_details"]
-            counted = {k: v for k, v in (event.get("usage") or {}).items() if v is not None}
-            body["usage"] = {**(body.get("usage") or {}), **counted}
+            counted = {k: v for k, v in _mapping(event.get("usage")).items() if v is not None}
+            body["usage"] = {**_mapping(body.get("usage")), **counted}
         elif kind == "message_stop":
             ended = True
     for index, text in written.items():
@@ -198,22 +209,27 @@ def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         except ValueError:
             blocks[index]["input"] = text
     body["content"] = [blocks[index] for index in sorted(blocks)]
-    # Without its last event a stream is cut, whatever it said of the reason to stop.
-    body["stop_reason"] = stop if ended else None
+    # Without its last event, or a part of a block, a stream is cut, whatever it said of the reason to stop.
+    body["stop_reason"] = stop if ended and whole else None
     return body
 
 
-def _add(block: dict[str, Any], written: dict[int, str], event: Mapping[str, Any]) -> None:
-    delta = event.get("delta") or {}
+_DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+
+
+def _add(block: dict[str, Any], written: dict[int, str], event: Mapping[str, Any]) -> bool:
+    """Add what *event* says to *block*; False if it is not what the protocol says."""
+    delta = _mapping(event.get("delta"))
     kind = delta.get("type")
-    if kind == "text_delta":
-        block["text"] = (block.get("text") or "") + delta["text"]
-    elif kind == "thinking_delta":
-        block["thinking"] = (block.get("thinking") or "") + delta["thinking"]
-    elif kind == "signature_delta":
-        block["signature"] = (block.get("signature") or "") + delta["signature"]
-    elif kind == "input_json_delta":
-        written[event["index"]] = written.get(event["index"], "") + delta["partial_json"]
-    elif kind == "citations_delta":
-        block.setdefault("citations", None)
-        block["citations"] = [*(block["citations"] or []), delta["citation"]]
+    if kind == "citations_delta":
+        block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
+        return True
+    name = "partial_json" if kind == "input_json_delta" else _DELTAS.get(str(kind))
+    if name is None:
+        return isinstance(kind, str)
+    part = _text(delta.get(name))
+    if part is not None and kind == "input_json_delta":
+        written[event["index"]] = written.get(event["index"], "") + part
+    elif part is not None:
+        block[name] = (_text(block.get(name)) or "") + part
+    return part is not None

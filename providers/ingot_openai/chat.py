@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ingot.provider import Response, ToolCall, Usage, failure
+from ingot_openai._fields import count, mapping, mappings, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,7 +102,7 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
             str(inner.get("message") or "an error without a message"),
             provider=provider,
             status=200,
-            words=[_text(inner.get("code")), _text(inner.get("type"))],
+            words=[text(inner.get("code")), text(inner.get("type"))],
             request_id=request_id,
         )
     choices = body.get("choices")
@@ -109,7 +110,7 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
         raise _malformed(provider, request_id)
     facts: dict[str, Any] = {
         "usage": usage(body.get("usage")),
-        "model": _text(body.get("model")),
+        "model": text(body.get("model")),
         "request_id": request_id,
     }
     if choices is None:
@@ -118,13 +119,12 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
         return Response(empty_reason="empty_body", **facts)
     if not choices:
         return Response(empty_reason="no_content_blocks", **facts)
-    choice = choices[0] if isinstance(choices[0], dict) else {}
-    message = choice.get("message")
-    message = message if isinstance(message, dict) else {}
-    text, kinds = _content(message)
+    choice = mapping(choices[0])
+    message = mapping(choice.get("message"))
+    said, kinds = _content(message)
     calls = _calls(message)
-    refusal = _text(message.get("refusal"))
-    stop = _text(choice.get("finish_reason"))
+    refusal = text(message.get("refusal"))
+    stop = text(choice.get("finish_reason"))
     reason = None
     if refusal:
         reason = "refusal"
@@ -132,10 +132,10 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
         reason = "content_filter"
     elif stop == "length":
         reason = "truncated"
-    elif text is None or not text.strip():
+    elif said is None or not said.strip():
         reason = _empty(message, calls, facts["usage"])
     return Response(
-        text=text,
+        text=said,
         tool_calls=calls,
         stop_reason=stop,
         empty_reason=reason,
@@ -160,29 +160,27 @@ def _content(message: Mapping[str, Any]) -> tuple[str | None, list[str]]:
     content = message.get("content")
     kinds: list[str] = []
     if isinstance(content, str):
-        text: str | None = content
         kinds.append("text")
-    elif isinstance(content, list):
-        parts = [part for part in content if isinstance(part, dict)]
-        kinds += [str(part.get("type")) for part in parts]
-        texts = [part["text"] for part in parts if _is_text(part)]
-        text = "".join(texts) if texts else None
     else:
-        text = None
+        kinds += [str(part.get("type")) for part in mappings(content)]
     for name in ("reasoning_content", "reasoning"):
         if message.get(name):
             kinds.append(name)
-    return text, kinds
+    return _written(content), kinds
 
 
-def _is_text(part: Mapping[str, Any]) -> bool:
-    return part.get("type") in ("text", "output_text") and isinstance(part.get("text"), str)
+def _written(content: Any) -> str | None:
+    if isinstance(content, str):
+        return content
+    parts = [part for part in mappings(content) if part.get("type") in ("text", "output_text")]
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    return "".join(texts) if texts else None
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     calls: list[ToolCall] = []
-    for call in message.get("tool_calls") or ():
-        function = call.get("function") or call.get("custom") or {}
+    for call in mappings(message.get("tool_calls")):
+        function = mapping(call.get("function") or call.get("custom"))
         written = function.get("arguments", function.get("input"))
         calls.append(
             ToolCall(
@@ -206,30 +204,16 @@ def usage(counted: Any) -> Usage | None:
     """Read a `usage` object; None when there is none."""
     if not isinstance(counted, dict):
         return None
-    inputs = _details(counted, "prompt_tokens_details")
-    outputs = _details(counted, "completion_tokens_details")
-    read, written = _count(inputs, "cached_tokens"), _count(inputs, "cache_write_tokens")
+    inputs = mapping(counted.get("prompt_tokens_details"))
+    outputs = mapping(counted.get("completion_tokens_details"))
+    read, written = count(inputs, "cached_tokens"), count(inputs, "cache_write_tokens")
     return Usage(
-        input_tokens=max(0, _count(counted, "prompt_tokens") - read - written),
-        output_tokens=_count(counted, "completion_tokens"),
+        input_tokens=max(0, count(counted, "prompt_tokens") - read - written),
+        output_tokens=count(counted, "completion_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
-        reasoning_tokens=_count(outputs, "reasoning_tokens"),
+        reasoning_tokens=count(outputs, "reasoning_tokens"),
     )
-
-
-def _details(counted: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = counted.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _count(counted: Mapping[str, Any], name: str) -> int:
-    value = counted.get(name)
-    return value if isinstance(value, int) else 0
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def gather(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -245,17 +229,18 @@ def gather(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
                 body[name] = chunk[name]
         if chunk.get("usage"):
             body["usage"] = chunk["usage"]
-        for choice in chunk.get("choices") or ():
+        for choice in mappings(chunk.get("choices")):
             if choice.get("index", 0) != 0:
                 continue
             seen = True
-            delta = choice.get("delta") or {}
+            delta = mapping(choice.get("delta"))
             for name in ("content", "refusal", "reasoning_content", "reasoning"):
-                if isinstance(delta.get(name), str):
-                    message[name] = (message.get(name) or "") + delta[name]
-            for part in delta.get("tool_calls") or ():
-                _add_call(calls, part)
-            stop = choice.get("finish_reason") or stop
+                part = _written(delta.get(name))
+                if part is not None:
+                    message[name] = (message.get(name) or "") + part
+            for call in mappings(delta.get("tool_calls")):
+                _add_call(calls, call)
+            stop = text(choice.get("finish_reason")) or stop
     if calls:
         message["tool_calls"] = [calls[index] for index in sorted(calls)]
     if seen:
@@ -264,11 +249,14 @@ def gather(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _add_call(calls: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
+    index = part.get("index")
+    if not isinstance(index, int):
+        # Some servers number no calls and send each whole, with its id.
+        index = len(calls) if part.get("id") else len(calls) - 1
     call = calls.setdefault(
-        part.get("index", len(calls)),
-        {"id": None, "type": "function", "function": {"name": "", "arguments": ""}},
+        index, {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
     )
-    function = part.get("function") or {}
+    function = mapping(part.get("function"))
     call["id"] = part.get("id") or call["id"]
-    call["function"]["name"] += function.get("name") or ""
-    call["function"]["arguments"] += function.get("arguments") or ""
+    for name in ("name", "arguments"):
+        call["function"][name] += text(function.get(name)) or ""

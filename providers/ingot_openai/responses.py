@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ingot.provider import Response, ToolCall, Usage, failure
+from ingot_openai._fields import count, mapping, mappings, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["arguments", "gather", "response"]
 
-_CUT = {"max_output_tokens", "max_messages", "steered"}
+_UNFINISHED = {"incomplete", "in_progress", "queued", "cancelled"}
 
 
 def arguments(request: Request) -> dict[str, Any]:
@@ -84,15 +85,17 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
     Raises:
         ProviderError: It is an error or a failed response, or has no `output`.
     """
-    status = _text(body.get("status"))
+    status = text(body.get("status"))
     error = body.get("error")
-    if error and not _is_policy(error):
+    if (error or status == "failed") and not _is_policy(error):
         inner = error if isinstance(error, dict) else {"message": str(error)}
+        if not error:
+            inner = {"message": "the response failed, without a reason", "code": "server_error"}
         raise failure(
             str(inner.get("message") or "an error without a message"),
             provider=provider,
             status=200,
-            words=[_text(inner.get("code")), _text(inner.get("type"))],
+            words=[text(inner.get("code")), text(inner.get("type"))],
             request_id=request_id,
         )
     output = body.get("output")
@@ -106,35 +109,34 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
         )
     facts: dict[str, Any] = {
         "usage": usage(body.get("usage")),
-        "model": _text(body.get("model")),
+        "model": text(body.get("model")),
         "request_id": request_id,
     }
-    items = [item for item in output or () if isinstance(item, dict)]
-    text, refusal = _texts(items)
+    items = mappings(output)
+    said, refusal = _texts(items)
     calls = tuple(_call(item) for item in items if item.get("type") == "function_call")
-    details = body.get("incomplete_details")
-    why = _text(details.get("reason")) if isinstance(details, dict) else None
+    why = text(mapping(body.get("incomplete_details")).get("reason"))
     stop = why if status == "incomplete" and why else status
     kinds = tuple(str(item.get("type")) for item in items)
     reason = None
-    if output is None:
+    if not isinstance(output, list):
         reason = "empty_body"
     elif refusal:
         reason = "refusal"
     elif why == "content_filter" or error:
         reason = "content_filter"
-    elif status == "incomplete":
+    elif status == "incomplete" or (status in _UNFINISHED and items):
         reason = "truncated"
     elif not items:
         reason = "no_content_blocks"
-    elif text is None or not text.strip():
+    elif said is None or not said.strip():
         reason = _empty(kinds, calls)
     return Response(
-        text=text,
+        text=said,
         tool_calls=calls,
-        stop_reason=stop if status not in ("in_progress", "queued") else None,
+        stop_reason=stop,
         empty_reason=reason,
-        explanation=refusal or (_text(error.get("message")) if isinstance(error, dict) else None),
+        explanation=refusal or (text(error.get("message")) if isinstance(error, dict) else None),
         kinds=kinds,
         blocks=tuple(items),
         **facts,
@@ -152,9 +154,7 @@ def _texts(items: list[dict[str, Any]]) -> tuple[str | None, str | None]:
     for item in items:
         if item.get("type") != "message" or item.get("phase") not in (None, "final_answer"):
             continue
-        for part in item.get("content") or ():
-            if not isinstance(part, dict):
-                continue
+        for part in mappings(item.get("content")):
             if part.get("type") == "output_text" and isinstance(part.get("text"), str):
                 texts.append(part["text"])
             elif part.get("type") == "refusal":
@@ -180,20 +180,16 @@ def usage(counted: Any) -> Usage | None:
     """Read a `usage` object; None when there is none."""
     if not isinstance(counted, dict):
         return None
-    inputs = counted.get("input_tokens_details") or {}
-    outputs = counted.get("output_tokens_details") or {}
-    read, written = inputs.get("cached_tokens") or 0, inputs.get("cache_write_tokens") or 0
+    inputs = mapping(counted.get("input_tokens_details"))
+    outputs = mapping(counted.get("output_tokens_details"))
+    read, written = count(inputs, "cached_tokens"), count(inputs, "cache_write_tokens")
     return Usage(
-        input_tokens=max(0, (counted.get("input_tokens") or 0) - read - written),
-        output_tokens=counted.get("output_tokens") or 0,
+        input_tokens=max(0, count(counted, "input_tokens") - read - written),
+        output_tokens=count(counted, "output_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
-        reasoning_tokens=outputs.get("reasoning_tokens") or 0,
+        reasoning_tokens=count(outputs, "reasoning_tokens"),
     )
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -209,4 +205,4 @@ def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             if kind in ("response.completed", "response.incomplete", "response.failed"):
                 return body
     # The stream ended without its last event, so whatever came is not whole.
-    return {**body, "status": "in_progress"}
+    return {**body, "status": None}

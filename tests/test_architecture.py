@@ -1,0 +1,230 @@
+"""The rules of the house: floors, one idea a module, who touches the world, what an import costs."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("_json", "_price", "_problem", "_redact", "_spelling"),
+    ("_serde", "errors"),
+    ("_messages", "_retry", "_wire_errors", "_shape.content", "_shape.format"),
+    ("_config", "_prompt", "_request", "_response", "typenames"),
+    ("_answer", "_shape"),
+    ("_flow", "provider"),
+    ("_drive", "_registry"),
+    ("testing", "_question"),
+    ("_ask",),
+    ("", "cli", "__main__"),
+)
+"""Lowest first; a module imports only from floors below its own, and within its own room."""
+
+WORLD = {
+    "time": {"_drive", "_wire_errors"},
+    "asyncio": {"_drive", "provider"},
+    "subprocess": set[str](),
+    "socket": {"testing"},
+    "importlib.metadata": {"", "_registry"},
+    "os.environ": {"_config", "provider"},
+    "open": set[str](),
+    "print": set[str](),
+}
+"""Rooms that may touch what, of `ingot` apart from its command line."""
+
+MODULES = sorted((ROOT / "ingot").rglob("*.py"))
+PLUGINS = sorted((ROOT / "providers").rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT / "ingot").with_suffix("").parts
+    return ".".join(parts).removesuffix("__init__").removesuffix(".")
+
+
+def floor_of(name: str) -> int:
+    for depth in (name, name.partition(".")[0]):
+        for number, floor in enumerate(FLOORS):
+            if depth in floor:
+                return number
+    raise AssertionError(f"ingot.{name} stands on no floor; add it to FLOORS")
+
+
+def room_of(name: str) -> str:
+    return name if any(name in floor for floor in FLOORS) else name.partition(".")[0]
+
+
+def nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only type checkers read."""
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            for other in child.orelse:
+                yield other
+                yield from nodes(other)
+            continue
+        yield child
+        yield from nodes(child)
+
+
+def imports(path: Path) -> set[str]:
+    """Modules of ingot that *path* imports, wherever in it."""
+    found: set[str] = set()
+    for node in nodes(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names}
+            known = {"ingot." + name_of(other) for other in MODULES}
+            found |= submodules & known or {node.module}
+    return {name.removeprefix("ingot.") for name in found if name.startswith("ingot.")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_run_downward(path: Path) -> None:
+    """A module knows nothing of what is built on it."""
+    name = name_of(path)
+    upward = {
+        other
+        for other in imports(path)
+        if room_of(other) != room_of(name) and floor_of(other) >= floor_of(name)
+    }
+
+    assert upward == set()
+
+
+def test_modules_of_one_room_have_no_cycle() -> None:
+    """What is imported when a module is loaded forms no circle."""
+    graph = {name_of(path): imports(path) - {name_of(path)} for path in MODULES}
+    open_: list[str] = []
+    done: set[str] = set()
+
+    def visit(name: str) -> None:
+        assert name not in open_, f"cycle: {' -> '.join([*open_, name])}"
+        if name in done or name not in graph:
+            return
+        open_.append(name)
+        for other in sorted(graph[name]):
+            visit(other)
+        done.add(open_.pop())
+
+    for name in graph:
+        visit(name)
+
+    assert done >= set(graph)
+
+
+def test_protocol_rooms_do_not_know_each_other() -> None:
+    """What ingot calls a provider is one interface; plugins import that door and nothing behind it."""
+    private = {
+        str(path.relative_to(ROOT)): sorted(n for n in imports(path) if n.startswith("_"))
+        for path in PLUGINS
+    }
+
+    assert {path: names for path, names in private.items() if names} == {}
+
+
+@pytest.mark.parametrize("path", MODULES + PLUGINS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_module_is_one_idea(path: Path) -> None:
+    """It says which in its first line, and has no room for a second."""
+    source = path.read_text()
+    first = (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+
+    assert first.endswith((".", "`"))
+    assert source.count("\n") <= 400
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if "cli" not in p.parts and p.name != "__main__.py"], ids=name_of
+)
+def test_only_named_rooms_touch_the_world(path: Path) -> None:
+    """Clocks, files, sockets, the environment and the terminal each have their door."""
+    touched: set[str] = set()
+    for node in nodes(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            touched |= {alias.name for alias in node.names} & WORLD.keys()
+        elif isinstance(node, ast.ImportFrom) and node.module in WORLD:
+            touched.add(node.module)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node) == "os.environ":
+            touched.add("os.environ")
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            touched |= {node.func.id} & WORLD.keys()
+    name = name_of(path)
+
+    assert {door for door in touched if name not in WORLD[door]} == set()
+
+
+def rank(name: str) -> tuple[int, str]:
+    """Constants, then classes, then the rest; each by the alphabet."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+
+
+def exported(path: Path) -> list[str] | None:
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    return None
+
+
+@pytest.mark.parametrize("path", MODULES + PLUGINS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_what_a_module_exports_is_sorted_and_there(path: Path) -> None:
+    """`__all__` is what can be imported, and no name is its module's."""
+    names = exported(path)
+    if names is None:
+        assert path.name in ("__init__.py", "__main__.py")
+        return
+    base = ROOT if path in MODULES else ROOT / "providers"
+    dotted = ".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__")
+    module = importlib.import_module(dotted)
+
+    assert names == sorted(names, key=rank)
+    assert [name for name in names if not hasattr(module, name)] == []
+    assert dotted.rpartition(".")[2] not in names
+
+
+def test_importing_ingot_is_light() -> None:
+    """pytest imports its plugin, hence the package, at every start."""
+    code = (
+        "import sys, ingot; from ingot import ask, Text, Retry; import ingot.testing, ingot.errors;"
+        "print(sorted(sys.modules.keys() & {'pydantic', 'pydantic_core', 'asyncio', 'tenacity', 'openai',"
+        "'anthropic', 'importlib.metadata', 'typing_extensions', 'httpx2', 'xllamacpp', 'typer', 'rich'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_plugin_is_packed_and_announced() -> None:
+    """A folder of providers/ is in the wheel, is typed, and can be found by name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packed = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    announced = project["project"]["entry-points"]["ingot.providers"].values()
+    folders = sorted(p.name for p in (ROOT / "providers").iterdir() if p.is_dir())
+    folders = [name for name in folders if not name.startswith((".", "_"))]
+
+    assert folders == sorted(p.removeprefix("providers/") for p in packed if "/" in p)
+    assert folders == sorted({value.partition(":")[0] for value in announced})
+    assert [n for n in folders if not (ROOT / "providers" / n / "py.typed").is_file()] == []
+
+
+def test_the_package_is_typed() -> None:
+    """Checkers of those who use ingot read its types."""
+    assert (ROOT / "ingot" / "py.typed").is_file()
+
+
+def test_the_surface_is_what_is_announced() -> None:
+    """`from ingot import *`, tab completion and the lazy names agree."""
+    import ingot
+
+    assert ingot.__all__ == sorted(ingot.__all__)
+    assert [name for name in ingot.__all__ if getattr(ingot, name, None) is None] == []
+    assert set(ingot.__all__) <= set(dir(ingot))
