@@ -29,9 +29,10 @@ class Answer(Generic[T]):
         request_id: The vendor's id of the last exchange; None when it gave none.
         turns: Each reply of the model, the last one being the answer; more than one after a repair.
         attempts: Requests that were sent, retries included.
-        constrained: Whether the server held the model to the type; False when the schema was shown in the
-            prompt instead (or for prose, which has none).
-        note: Why the server could not hold the model to the type; None when it did or nobody asked it to.
+        constrained: Whether the server held the model to the type; False when the schema was shown
+            in the prompt instead (or for prose, which has none).
+        note: Why the server could not hold the model to the type; None when it did or nobody asked
+            it to.
         seconds: Time spent in requests and waits.
     """
 
@@ -47,7 +48,7 @@ class Answer(Generic[T]):
 
     @property
     def cost(self) -> Decimal | None:
-        """US dollars of all attempts by the installed price table (extra `cost`); None when unknown."""
+        """US dollars of all attempts, by the installed price table; None when unknown."""
         return price(self.model, self.usage)
 
     @property

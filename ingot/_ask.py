@@ -34,7 +34,7 @@ U = TypeVar("U")
 
 class Settings(TypedDict, total=False):
     """
-    What can be set for an ask, each optional; None means not set. docs/settings.md has the whole table.
+    What can be set for an ask; None means not set. docs/settings.md has the whole table.
 
     Attributes:
         model: Who is asked, as `provider/model`, or a Provider.
@@ -92,8 +92,8 @@ class Pending(Coroutine[Any, Any, U]):
     """
     An ask that was called and is to be awaited, once.
 
-    It is a coroutine for all that asyncio does with one. It has taken its place in a recording when it was
-    called, so one that is dropped warns.
+    It is a coroutine for all that asyncio does with one. It has taken its place in a recording when
+    it was called, so one that is dropped warns.
     """
 
     __slots__ = ("_begun", "_inner", "_make")
@@ -159,11 +159,11 @@ def _pending(
     *,
     whole: bool,
 ) -> Pending[Any]:
-    """Make an ask ready now, and perform it when awaited; what is wrong with it is raised then."""
+    """Make an ask ready now and perform it when awaited; faults are raised then."""
     t, prompt = arguments(args, t, _UNSET)
     try:
         asked = question(t, prompt, bound=bound, given=given, namespace=names)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (whatever is wrong is raised when awaited)
         return Pending(lambda caught=error: _raise(caught))
 
     async def perform() -> Any:
@@ -179,7 +179,7 @@ async def _raise(error: Exception) -> Any:
 
 class Configured(Generic[T]):
     """
-    An ask with settings, and perhaps a type, bound to it; immutable, shared freely, pickled without its key.
+    An ask with settings, and perhaps a type, bound to it; immutable, pickled without its key.
 
     Made by `ask.using(…)` and `ask[T]`. Call it as `ask` is called.
     """
@@ -320,11 +320,13 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
         ask[list[str]]("Name three primary colours.")      # the same
         await ask.aio(list[str], "Name three primary colours.")
 
-    The type becomes a schema that the model's server holds it to, as far as it can; what comes back is read
-    strictly and validated by pydantic. `Text` and `Markdown` are prose, and not constrained.
+    The type becomes a schema that the model's server holds it to, as far as it can; what comes back
+    is read strictly and validated by pydantic. `Text` and `Markdown` are prose, and not
+    constrained.
 
     Args:
-        t: The type: whatever pydantic validates and JSON can carry; or an Ingot type name such as `"string[]"`.
+        t: The type: whatever pydantic validates and JSON can carry; or an Ingot type name such as
+            `"string[]"`.
         prompt: What to say. Values go into `context={"name": value}`, never into the text.
         given: Settings, see `Settings`; and *context*, *types*, *sample*, see `Call`.
 
@@ -336,7 +338,8 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
         NotConfiguredError: There is nothing to ask with; before any request.
         PromptError: There is nothing to say; before any request.
         ProviderError: The request did not get through.
-        AnswerError: What came is not an answer: a refusal, a cut or empty text, text that does not fit.
+        AnswerError: What came is not an answer: a refusal, a cut or empty text, text that does not
+            fit.
     """
 
     aio = _AioDoor()
@@ -384,7 +387,8 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
         Return an ask with *settings* bound.
 
         Raises:
-            TypeError: A keyword is no setting (the nearest one is named), or a value is of the wrong kind.
+            TypeError: A keyword is no setting (the nearest one is named), or a value is of the
+                wrong kind.
         """
         return Configured[T]().using(**settings)
 

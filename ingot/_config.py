@@ -1,4 +1,4 @@
-"""Settings: what there is to set, and where each is read; the only place that reads the environment for it."""
+"""Settings: what there is to set, and the one place where each is read."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ SETTINGS: dict[str, Setting] = {
             "auto",
             _constrain,
             str,
-            "`auto`: the server holds the model to the type where it can, else the schema is shown; "
+            "`auto`: the server holds the model to the type where it can, else it is shown; "
             "`strict`: it must; `prompt`: the schema is only shown",
         ),
         _setting(
@@ -230,14 +230,15 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     Check settings that a caller passes; None means not set.
 
     Raises:
-        TypeError: There is no such setting (the nearest one is named), or the value is of the wrong kind.
+        TypeError: There is no such setting (the nearest one is named), or the value is of the wrong
+            kind.
     """
     out: dict[str, Any] = {}
     for name, value in given.items():
         setting = SETTINGS.get(name)
         if setting is None:
             raise TypeError(
-                f"there is no setting {name!r}{nearest(name, [*SETTINGS, 'context', 'types', 'sample'])}; "
+                f"there is no setting {name!r}{nearest(name, [*SETTINGS, *_OF_A_CALL])}; "
                 f"values for the prompt go into context={{{name!r}: …}}"
             )
         if value is None:
@@ -267,15 +268,16 @@ class Resolved:
 
 def resolve(call: Mapping[str, Any]) -> Resolved:
     """
-    Return the settings in force: those of the call, then the environment's, then the project file's.
+    Return the settings in force: the call's, then the environment's, then the project file's.
 
     Args:
         call: What the call and `using` set, checked and merged.
 
     Raises:
-        NotConfiguredError: The environment or the file holds a value of the wrong kind; it is named.
+        NotConfiguredError: The environment or the file holds a value of the wrong kind; it is
+            named.
     """
-    file = _file(os.getcwd())
+    file = _file(os.getcwd())  # noqa: PTH109 (a text is the key of the cache)
     ambient = _environment()
     if "base_url" in ambient or "api_key" in ambient:
         ambient = _own(ambient, call)
@@ -285,7 +287,7 @@ def resolve(call: Mapping[str, Any]) -> Resolved:
 
 
 def _own(ambient: dict[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep a key and an address of the environment from a provider that the environment does not name."""
+    """Keep a key and an address of the environment from any provider it does not name."""
     ours, asked = ambient.get("model"), call.get("model")
     if not isinstance(ours, str) or asked is None:
         return ambient
@@ -343,7 +345,8 @@ def _read(path: Path) -> dict[str, Any]:
             continue
         if name in SETTINGS and name not in allowed:
             raise NotConfiguredError(
-                f"{path}: [tool.ingot] may not set {name}: a folder opened by chance must not redirect a key",
+                f"{path}: [tool.ingot] may not set {name}: "
+                "a folder opened by chance must not redirect a key",
                 advice=f"set {SETTINGS[name].variable} in the environment, or pass {name}=…",
             )
         if name not in SETTINGS:
@@ -358,6 +361,9 @@ def _read(path: Path) -> dict[str, Any]:
             ) from None
     return out
 
+
+_OF_A_CALL = ("context", "types", "sample")
+"""What a call takes beside settings."""
 
 _OTHER_TABLES = frozenset({"cassette", "pytest"})
 """Tables of `[tool.ingot]` that other rooms read."""

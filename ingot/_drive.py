@@ -1,4 +1,4 @@
-"""The only loops: they perform what a plan yields, blocking or awaiting, and tell it what came of it."""
+"""The only loops: they perform what a plan yields, blocking or awaiting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(flow: Flow, provider: Provider) -> Answer[Any]:
                     time.sleep(effect.seconds)
                 else:
                     provider.settle(effect.request, effect.outcome)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 (the plan decides what it means)
                 effect = flow.throw(error)
             else:
                 effect = flow.send(done)
@@ -59,7 +59,7 @@ async def arun(flow: Flow, provider: Provider) -> Answer[Any]:
                     await asyncio.sleep(effect.seconds)
                 else:
                     provider.settle(effect.request, effect.outcome)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 (the plan decides what it means)
                 effect = flow.throw(error)
             else:
                 effect = flow.send(done)

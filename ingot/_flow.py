@@ -1,4 +1,4 @@
-"""The conversation as a plan without I/O: it yields what is to be done, and is told what came of it."""
+"""The conversation as a plan without I/O: it yields what is to be done."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _exchange(
 
 
 def _judge(response: Response, request: Request, shape: Shape) -> Any:
-    """Return the value in *response*, or raise why it holds none; a partial answer is not an answer."""
+    """Return the value in *response*, or raise why it holds none."""
     facts: dict[str, Any] = {
         "text": response.text,
         "stop_reason": response.stop_reason,
@@ -200,12 +200,15 @@ def _judge(response: Response, request: Request, shape: Shape) -> Any:
 
 
 def _repair(response: Response, error: InvalidAnswerError) -> tuple[Message, Message]:
-    """The reply that did not fit, and what is wrong with it; older tries are left out, so this cannot grow."""
+    """The reply that did not fit and what is wrong with it; older tries are left out."""
     if isinstance(error, MismatchedAnswerError):
         wrong = "\n".join(f"- {problem}" for problem in error.problems[:20])
     else:
         wrong = f"- the reply is not one JSON value: {getattr(error, 'reason', error.message)}"
-    said = f"That reply does not fit what was asked for:\n{wrong}\nAnswer again, whole and corrected, as JSON only."
+    said = (
+        f"That reply does not fit what was asked for:\n{wrong}\n"
+        "Answer again, whole and corrected, as JSON only."
+    )
     return (
         Message(role="assistant", text=response.text, blocks=response.blocks),
         Message(role="user", text=said),

@@ -1,10 +1,10 @@
-"""JSON as ingot reads and writes it: canonical text out, strict text in, with the place of every fault."""
+"""JSON as ingot reads and writes it: canonical text out, strict text in."""
 
 from __future__ import annotations
 
 import json
 from math import isinf
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Unreadable", "canonical", "describe", "is_array", "is_object", "join_keys", "read"]
 
 
-class Unreadable(ValueError):
+class Unreadable(ValueError):  # noqa: N818 (turned into an error with more to say)
     """
     A text that is not one JSON value.
 
@@ -31,7 +31,7 @@ class Number(float):
     __slots__ = ("text",)
     text: str
 
-    def __new__(cls, text: str) -> Number:
+    def __new__(cls, text: str) -> Self:
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -53,7 +53,7 @@ class Duplicate:
 
 
 def canonical(value: Any) -> str:
-    """Return *value* as the one JSON text that equal values share: sorted keys, no spaces, no escapes."""
+    """Return the one JSON text that values equal to *value* share."""
     return json.dumps(
         value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
     )
@@ -70,7 +70,7 @@ def is_array(value: Any) -> TypeGuard[list[Any]]:
 
 
 def describe(value: Any) -> str:
-    """Name the kind of a JSON value as messages do: `null`, `a boolean`, `a number`, …"""
+    """Name the kind of a JSON value as messages do, such as `an array`."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -126,11 +126,13 @@ def read(text: str) -> tuple[Any, list[tuple[tuple[str | int, ...], str]]]:
         text: The whole text; white space may stand around the value, nothing else.
 
     Returns:
-        The value (fractions as `Number`, which keep their digits), and the places, as path and text, that hold
-        NaN, an infinity or a number out of range; the value is of use only when there are none.
+        The value (fractions as `Number`, which keep their digits), and the places, as path and
+        text, that hold NaN, an infinity or a number out of range; the value is of use only when
+        there are none.
 
     Raises:
-        Unreadable: The text is not one JSON value, names a key twice, or holds half of a surrogate pair.
+        Unreadable: The text is not one JSON value, names a key twice, or holds half of a surrogate
+            pair.
     """
     reader = _Reader()
     try:
@@ -146,7 +148,8 @@ def read(text: str) -> tuple[Any, list[tuple[tuple[str | int, ...], str]]]:
         raise Unreadable("it is nested too deeply") from None
     except ValueError:
         raise Unreadable("it holds an integer of too many digits") from None
-    # A surrogate can only come in by an escape or stand in the text itself; the search is cheaper than a walk.
+    # A surrogate can only come in by an escape or stand in the text itself; the search is cheaper
+    # than a walk.
     suspect = "\\ud" in text or "\\uD" in text or not text.isascii()
     places = list(_faults(value, (), surrogates=suspect)) if reader.faulty or suspect else []
     return value, places

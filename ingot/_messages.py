@@ -1,4 +1,4 @@
-"""What is said to a model: turns after the prompt, and how prompt, context and schema become text."""
+"""What is said to a model after the prompt, turn by turn."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ class Message:
         text: What is said; None when the turn is only calls or results.
         tool_calls: Calls that the model asks for (`assistant`).
         tool_results: Results, one for each call of the turn before, in order (`user`).
-        blocks: The turn in the vendor's own form, echoed as it came (`assistant`); never part of a key.
+        blocks: The turn in the vendor's own form, echoed as it came (`assistant`); never part of a
+            key.
     """
 
     role: Literal["user", "assistant"]

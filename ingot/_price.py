@@ -21,7 +21,8 @@ def price(model: str | None, usage: Usage | None) -> Decimal | None:
         usage: The tokens.
 
     Returns:
-        The price, or None when it is not known: no usage, no such model in the table, no `cost` extra.
+        The price, or None when it is not known: no usage, no such model in the table, no `cost`
+        extra.
     """
     if model is None or usage is None:
         return None

@@ -26,7 +26,9 @@ class Problem:
         self.message = message
 
     def __str__(self) -> str:
-        steps = (f"at index {s}: " if isinstance(s, int) else f"in field `{s}`: " for s in self.path)
+        steps = (
+            f"at index {s}: " if isinstance(s, int) else f"in field `{s}`: " for s in self.path
+        )
         return "".join(steps) + self.message
 
     def __repr__(self) -> str:

@@ -20,8 +20,8 @@ def say(prompt: Any, context: Mapping[str, Any] | None) -> tuple[str, tuple[tupl
     Return the prompt as text and the context as JSON, in order.
 
     Args:
-        prompt: Text, or a template string (Python 3.14), each interpolation of which becomes a context value
-            named as it is written.
+        prompt: Text, or a template string (Python 3.14), each interpolation of which becomes a
+            context value named as it is written.
         context: Values by name.
 
     Raises:

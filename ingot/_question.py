@@ -1,4 +1,4 @@
-"""One ask, made ready: settings resolved, provider found, type shaped, request written; nothing is sent here."""
+"""One ask, made ready: settings, provider, shape and request; nothing is sent here."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def question(
     provider, model = _registry.find_provider(
         chosen.get("model"), base_url=chosen.get("base_url"), api_key=chosen.get("api_key")
     )
-    # Imported at the first ask: the shape room stands on pydantic, which `import ingot` must not load.
+    # Imported at the first ask: the shape room stands on pydantic, which `import ingot` must not
+    # load.
     from ingot._shape.shape import shape_of
 
     constrain = chosen.get("constrain", "auto")
@@ -122,7 +123,11 @@ def arguments(args: tuple[Any, ...], t: Any, unset: object) -> tuple[Any, Any]:
         return args[0], args[1]
     if t is unset and len(args) == 1 and isinstance(args[0], str):
         raise UnsupportedTypeError(
-            "?", "no type was given", advice="write ask(list[str], prompt) or ask[list[str]](prompt)"
+            "?",
+            "no type was given",
+            advice="write ask(list[str], prompt) or ask[list[str]](prompt)",
         )
     wanted = "a prompt" if t is not unset else "a type and a prompt"
-    raise TypeError(f"ask takes {wanted}, and settings by name; {len(args)} positional arguments came")
+    raise TypeError(
+        f"ask takes {wanted}, and settings by name; {len(args)} positional arguments came"
+    )

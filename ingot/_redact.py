@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 __all__ = ["redact"]
 
 _SECRET = re.compile(
-    r"\b(?:sk|pk|rk|xai|gsk|key|api|org|proj)-[A-Za-z0-9_*.-]{6,}|\bBearer\s+[^\s\"',]+", re.IGNORECASE
+    r"\b(?:sk|pk|rk|xai|gsk|key|api|org|proj)-[A-Za-z0-9_*.-]{6,}|\bBearer\s+[^\s\"',]+",
+    re.IGNORECASE,
 )
 
 

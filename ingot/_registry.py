@@ -28,7 +28,9 @@ _KEPT = 64
 _lock = threading.Lock()
 _made: OrderedDict[tuple[str, str | None, str | None], Provider] = OrderedDict()
 stand_ins: list[Provider] = []
-"""Providers that stand in for all others, the last one first; `ingot.testing.Script` puts itself here."""
+"""
+Providers that stand in for all others, the last one first; `ingot.testing.Script` puts itself here.
+"""
 
 
 @lru_cache(maxsize=1)
@@ -55,7 +57,9 @@ def provider_class(name: str) -> Any:
     try:
         return points[name].load()
     except ImportError as error:
-        raise NotConfiguredError(f"the plugin of provider {name!r} does not import: {error}") from error
+        raise NotConfiguredError(
+            f"the plugin of provider {name!r} does not import: {error}"
+        ) from error
 
 
 def find_provider(
@@ -65,13 +69,14 @@ def find_provider(
     Return the provider that *model* means, and the model in the vendor's word.
 
     Args:
-        model: `provider/model`; or a provider, whose default model is asked; or None for the default of what
-            is configured here.
+        model: `provider/model`; or a provider, whose default model is asked; or None for the
+            default of what is configured here.
         base_url: Where the server is; None for the vendor's.
         api_key: The key; None for the vendor's environment variable.
 
     Raises:
-        NotConfiguredError: There is no such provider, the text is malformed, or nothing is configured.
+        NotConfiguredError: There is no such provider, the text is malformed, or nothing is
+            configured.
     """
     if stand_ins:
         found = stand_ins[-1]
@@ -123,10 +128,12 @@ def unnamed() -> tuple[str, str]:
         name = ready[0]
         return f"{name}/{provider_class(name).default_model}", _why(name, ready)
     raise NotConfiguredError(
-        f"no model is named and none is configured ({'; '.join(obstacles) or 'no provider is installed'})",
+        "no model is named and none is configured "
+        f"({'; '.join(obstacles) or 'no provider is installed'})",
         advice=(
             "set ANTHROPIC_API_KEY or OPENAI_API_KEY and install the vendor's extra, or "
-            "pip install 'ingot-ask[local]' and run `ingot model pull`, or pass model='provider/model'"
+            "pip install 'ingot-ask[local]' and run `ingot model pull`, "
+            "or pass model='provider/model'"
         ),
     )
 

@@ -1,4 +1,4 @@
-"""One request to a model, whole and frozen: what is said, what may come back, and the key of a recording."""
+"""One request to a model, whole and frozen, and the key of its recording."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class Request:
         params: Vendor-specific extras of the request body.
         timeout: Seconds that the other end may be silent; None for the default of 600.
         sample: Tells apart asks that are the same on purpose; None for none.
-        keyed: Names of the settings that the caller chose, which are those that enter the key: *model*,
-            *system*, *max_tokens*, *temperature*, *seed*, *params*.
+        keyed: Names of the settings that the caller chose, which are those that enter the key:
+            *model*, *system*, *max_tokens*, *temperature*, *seed*, *params*.
     """
 
     provider: str
@@ -103,7 +103,7 @@ class Request:
     keyed: frozenset[str] = frozenset()
 
     def system_text(self) -> str | None:
-        """The system prompt as sent: that of the caller, then how to answer where that is to be shown."""
+        """Return the system prompt as sent: the caller's, then how to answer."""
         parts = [self.system] if self.system else []
         if self.format is not None and self.format.shown:
             parts.append(instruction(self.format))
@@ -118,8 +118,8 @@ class Request:
         """
         Everything that decides the answer, as JSON, by name.
 
-        Settings that the caller did not choose are absent, an unnamed model is `default`; call ids are
-        written 1, 2, … by order, and the vendor's own blocks are left out.
+        Settings that the caller did not choose are absent, an unnamed model is `default`; call ids
+        are written 1, 2, … by order, and the vendor's own blocks are left out.
         """
         chosen: dict[str, Any] = {
             name: getattr(self, name)

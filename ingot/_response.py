@@ -20,7 +20,8 @@ class Usage:
     """
     Tokens of one exchange, or of several added up.
 
-    The parts do not overlap on the input side: *input_tokens* leaves out what the cache counters count.
+    The parts do not overlap on the input side: *input_tokens* leaves out what the cache counters
+    count.
 
     Attributes:
         input_tokens: Read by the model afresh.
@@ -39,7 +40,9 @@ class Usage:
     reasoning_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+        return Usage(
+            **{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
+        )
 
     def __repr__(self) -> str:
         parts = (f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name))
@@ -49,7 +52,10 @@ class Usage:
     def total_tokens(self) -> int:
         """All tokens, read and written."""
         return (
-            self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
+            self.input_tokens
+            + self.cache_read_tokens
+            + self.cache_write_tokens
+            + self.output_tokens
         )
 
 
@@ -63,9 +69,11 @@ class Response:
         tool_calls: Calls that the model asks for, in order.
         usage: Tokens; None when the other end did not say.
         stop_reason: Why the model stopped, in the vendor's word; None when it did not say.
-        empty_reason: Why there is no (whole) answer: `refusal`, `content_filter`, `truncated`, `empty_body`,
-            `no_content_blocks`, `tool_use_only`, `thinking_only` or `blank`; None when there is one.
-        explanation: The vendor's or the model's words on a refusal or a filter; None when there are none.
+        empty_reason: Why there is no (whole) answer: `refusal`, `content_filter`, `truncated`,
+            `empty_body`, `no_content_blocks`, `tool_use_only`, `thinking_only` or `blank`; None
+            when there is one.
+        explanation: The vendor's or the model's words on a refusal or a filter; None when there are
+            none.
         model: The model that served, in the vendor's word; None when it did not say.
         request_id: The vendor's id of the exchange; None when it gave none.
         kinds: Types of the blocks of the reply, in order, for messages about empty replies.

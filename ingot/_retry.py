@@ -20,14 +20,15 @@ class Retry:
     """
     When a request that failed in passing is sent again.
 
-    Auth and protocol errors, refusals and cut answers are never retried. A wait that the other end asks for
-    (`retry-after-ms`, `retry-after` in seconds or as a date) is honoured; one longer than *ceiling* ends the ask.
+    Auth and protocol errors, refusals and cut answers are never retried. A wait that the other end
+    asks for (`retry-after-ms`, `retry-after` in seconds or as a date) is honoured; one longer than
+    *ceiling* ends the ask.
 
     Attributes:
         attempts: Requests in all, the first one included.
         wait: A tenacity wait strategy; None for 0.5 s doubling up to 8 s, with jitter.
-        stop: A tenacity stop strategy that replaces *attempts*; None for none. The time it sees is that spent
-            in requests and waits so far.
+        stop: A tenacity stop strategy that replaces *attempts*; None for none. The time it sees is
+            that spent in requests and waits so far.
         ceiling: Longest wait in seconds.
     """
 
@@ -72,12 +73,13 @@ class Retry:
         return min(float(wait(state)), self.ceiling)
 
     def gave_up(self, attempt: int, error: ProviderError) -> str | None:
-        """Why `delay` gave up on an error that could be retried, in words; None when it could not."""
+        """Why `delay` gave up on an error that could be retried; None when it could not."""
         if not error.retryable:
             return None
         if error.retry_after is not None and error.retry_after > self.ceiling:
             return (
-                f"it asked to wait {error.retry_after:.0f} s, more than the ceiling of {self.ceiling:.0f} s; "
+                f"it asked to wait {error.retry_after:.0f} s, "
+                f"more than the ceiling of {self.ceiling:.0f} s; "
                 "raise it with retry=Retry(ceiling=…)"
             )
         return f"gave up after {attempt} attempt{'s' if attempt > 1 else ''}; more with retry=…"

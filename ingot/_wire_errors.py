@@ -71,8 +71,9 @@ def failure(
         message: The vendor's message.
         provider: Name of the provider.
         status: HTTP status; None when there was none.
-        words: The vendor's words for the error, the most telling first; they outweigh the status, except that
-            a request called invalid with a status of its own (401, 429, 500) is judged by the status.
+        words: The vendor's words for the error, the most telling first; they outweigh the status,
+            except that a request called invalid with a status of its own (401, 429, 500) is judged
+            by the status.
         secrets: Texts that must not be shown.
         facts: More attributes of `ProviderError`.
     """
@@ -107,11 +108,11 @@ def _advice(error: ProviderError, said: str) -> str | None:
     if isinstance(error, ProviderProtocolError):
         if "grammar" in low or "too complex" in low or "union types" in low:
             return (
-                "the type has too many optional or union fields for this vendor's grammar; make some required, "
-                'or pass constrain="prompt"'
+                "the type has too many optional or union fields for this vendor's grammar; "
+                'make some required, or pass constrain="prompt"'
             )
         if "schema" in low:
-            return 'constrain="prompt" shows the schema instead of sending it, and validates as strictly'
+            return 'constrain="prompt" shows the schema instead, and validates as strictly'
         if error.status == 404:
             return "see whether the model exists and base_url is right"
     if isinstance(error, ProviderAuthError):
@@ -123,8 +124,8 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     """
     Return the seconds that *headers* ask to wait; None when they do not say, or say nonsense.
 
-    Read are `retry-after-ms`, then `retry-after` as seconds or as an HTTP date, which is taken from *now*
-    (seconds since 1970; None for the clock's). A date in the past asks for no wait.
+    Read are `retry-after-ms`, then `retry-after` as seconds or as an HTTP date, which is taken from
+    *now* (seconds since 1970; None for the clock's). A date in the past asks for no wait.
     """
     millis = _number(headers.get("retry-after-ms"))
     if millis is not None:
@@ -156,8 +157,8 @@ def translate(
     """
     Return the error of our own for an exception of a vendor's SDK, or of the HTTP library under it.
 
-    Both SDKs name their classes alike, so the names in the class's ancestry decide; neither has to be
-    imported. None for an exception that is neither's.
+    Both SDKs name their classes alike, so the names in the class's ancestry decide; neither has to
+    be imported. None for an exception that is neither's.
     """
     names = {cls.__name__ for cls in type(error).__mro__}
     home = type(error).__module__.partition(".")[0]

@@ -2,16 +2,18 @@
 Every error that ingot raises, in one tree.
 
     IngotError
-    ├── NotConfiguredError            nothing to ask with: no key, extra, provider, model or valid setting
-    ├── PromptError                   what was given to say is empty or cannot be said (also a ValueError)
+    ├── NotConfiguredError            nothing to ask with: no key, extra, provider, model or valid
+    setting
+    ├── PromptError                   what was given to say is empty or cannot be said (also a
+    ValueError)
     ├── UnsupportedTypeError          T cannot be asked for (also a TypeError)
     │   └── TypeExpressionError       a text that should name a type does not
-    ├── ProviderError                 the other end of the line failed; `retryable` says whether to wait helps
-    │   ├── ProviderAuthError         the key, the account or its credit was turned down
-    │   ├── ProviderRateLimitError    too many requests or tokens for now
-    │   ├── ProviderTimeoutError      no reply in time
-    │   ├── ProviderUnavailableError  unreachable, overloaded or broken for now
-    │   └── ProviderProtocolError     the request was refused, or the reply is not what the protocol says
+    ├── ProviderError                 the other end of the line failed; `retryable` says whether to
+    wait helps │   ├── ProviderAuthError         the key, the account or its credit was turned down
+    │   ├── ProviderRateLimitError    too many requests or tokens for now │   ├──
+    ProviderTimeoutError      no reply in time │   ├── ProviderUnavailableError  unreachable,
+    overloaded or broken for now │   └── ProviderProtocolError     the request was refused, or the
+    reply is not what the protocol says
     └── AnswerError                   the model replied, and the reply is not an answer
         ├── RefusedError              the model declined
         ├── ContentFilteredError      the vendor held the text back
@@ -22,10 +24,10 @@ Every error that ingot raises, in one tree.
             ├── UnreadableAnswerError     it is not one JSON value
             └── MismatchedAnswerError     it is JSON and does not fit T
 
-Catch a base, read the leaf. The constructors take facts and keep them as attributes; the sentence is
-what happened, then what was expected or available, then the way out. The words in `code` are those of
-the exec protocol where it has one. No text of an answer, key or file stands in a message: what the model
-said is in `text`, for the program to use.
+Catch a base, read the leaf. The constructors take facts and keep them as attributes; the sentence
+is what happened, then what was expected or available, then the way out. The words in `code` are
+those of the exec protocol where it has one. No text of an answer, key or file stands in a message:
+what the model said is in `text`, for the program to use.
 """
 
 from __future__ import annotations
@@ -67,6 +69,7 @@ __all__ = [
 _SHOWN = 20
 """Problems of one answer that a message spells out; the rest is counted."""
 
+
 def _rebuild(cls: type[IngotError], args: tuple[Any, ...], facts: dict[str, Any]) -> IngotError:
     error = cls.__new__(cls, *args)
     error.args = args
@@ -104,14 +107,14 @@ class IngotError(Exception):
 
     @property
     def cost(self) -> Decimal | None:
-        """US dollars of all attempts by the installed price table (extra `cost`); None when unknown."""
+        """US dollars of all attempts, by the installed price table; None when unknown."""
         from ingot._price import price
 
         return price(self.model, self.usage)
 
 
 class NotConfiguredError(IngotError):
-    """There is nothing to ask with: a key, an extra, a provider, a model or a valid setting is missing."""
+    """A key, an extra, a provider, a model or a valid setting is missing."""
 
     code = "not_configured"
 
@@ -328,8 +331,10 @@ class EmptyAnswerError(AnswerError):
         seen = f"; it holds only: {', '.join(dict.fromkeys(self.kinds))}" if self.kinds else ""
         advice = None
         if reason == "thinking_only":
-            advice = "the model thought and did not answer: raise max_tokens or lower its reasoning effort, "
-            advice += "or fix a server that puts the answer in its reasoning field"
+            advice = (
+                "the model thought and did not answer: raise max_tokens, lower its effort, "
+                "or fix a server that puts the answer in its reasoning field"
+            )
         super().__init__(f"the reply has no text ({reason}){seen}", advice=advice, **facts)
 
 
@@ -355,7 +360,8 @@ class InvalidAnswerError(AnswerError):
 
     Attributes:
         target: T as text.
-        problems: Each place that does not fit, as `Problem` (path and message); empty when the text is no JSON.
+        problems: Each place that does not fit, as `Problem` (path and message); empty when the text
+            is no JSON.
     """
 
     code = "invalid_answer"
@@ -380,9 +386,11 @@ class UnreadableAnswerError(InvalidAnswerError):
     def __init__(self, reason: str, *, target: str, **facts: Any) -> None:
         self.reason = reason
         facts.setdefault(
-            "advice", "the whole reply is in `.text`; repair=1 lets the model try once more"
+            "advice", "the whole reply is in `.text`; repair=1 lets the model try again"
         )
-        super().__init__(f"the reply is not the JSON of a `{target}`: {reason}", target=target, **facts)
+        super().__init__(
+            f"the reply is not the JSON of a `{target}`: {reason}", target=target, **facts
+        )
 
 
 class MismatchedAnswerError(InvalidAnswerError):
@@ -393,7 +401,6 @@ class MismatchedAnswerError(InvalidAnswerError):
     def __init__(self, problems: Sequence[Problem], *, target: str, **facts: Any) -> None:
         shown = "; ".join(str(problem) for problem in problems[:_SHOWN])
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        facts.setdefault("advice", None)
         super().__init__(
             f"the reply does not fit `{target}`: {shown}{more}",
             target=target,

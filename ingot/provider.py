@@ -1,4 +1,4 @@
-"""The door of plugin authors: what a provider of model replies is, and a base for those that have an SDK."""
+"""The door of plugin authors: what a provider is, and a base for those with an SDK."""
 
 from __future__ import annotations
 
@@ -46,12 +46,13 @@ class Provider(ABC):
     """
     Something that replies to requests.
 
-    A plugin announces a subclass in the entry-point group `ingot.providers`; it is called with the keyword
-    arguments *base_url* and *api_key*, each a text or None. Only `send` must be written.
+    A plugin announces a subclass in the entry-point group `ingot.providers`; it is called with the
+    keyword arguments *base_url* and *api_key*, each a text or None. Only `send` must be written.
 
     Attributes:
         name: What stands before the slash in `provider/model`.
-        dialect: The subset of JSON Schema its server takes: `openai`, `anthropic`, `open` or `prompt`.
+        dialect: The subset of JSON Schema its server takes: `openai`, `anthropic`, `open` or
+            `prompt`.
         show_schema: Whether the model is shown the schema also where the server enforces it.
         default_model: The model that is asked when none is named.
         default_max_tokens: The bound of an answer when none is set; None for no bound.
@@ -91,12 +92,13 @@ class SDKProvider(Provider):
     """
     A provider that speaks through a vendor's SDK.
 
-    A subclass says how to make a client, which of its methods to call, how a request becomes the arguments of
-    that call, and how the JSON of the reply becomes a `Response`. Clients are made on first use and kept: one
-    for blocking calls, one for each event loop.
+    A subclass says how to make a client, which of its methods to call, how a request becomes the
+    arguments of that call, and how the JSON of the reply becomes a `Response`. Clients are made on
+    first use and kept: one for blocking calls, one for each event loop.
 
     Args:
-        base_url: Where the server is; None for the vendor's own or what its environment variable says.
+        base_url: Where the server is; None for the vendor's own or what its environment variable
+            says.
         api_key: The key; None for what the vendor's environment variable says.
     """
 
@@ -122,7 +124,7 @@ class SDKProvider(Provider):
 
     @property
     def api_key(self) -> str | None:
-        """The key in force: that of the call, else the first of the vendor's environment variables."""
+        """The key in force: the call's, else the first of the vendor's variables."""
         if self._api_key is not None:
             return self._api_key
         return next((v for name in self.key_variables if (v := os.environ.get(name))), None)
@@ -307,12 +309,14 @@ def merge_params(arguments: dict[str, Any], params: Mapping[str, Any], provider:
         elif isinstance(arguments[name], dict) and isinstance(value, dict):
             clash = arguments[name].keys() & value.keys()
             if clash:
-                raise NotConfiguredError(f"params={{{name!r}: {{{min(clash)!r}: …}}}} is set by ingot")
+                raise NotConfiguredError(
+                    f"params={{{name!r}: {{{min(clash)!r}: …}}}} is set by ingot"
+                )
             arguments[name] = {**arguments[name], **value}
         else:
             raise NotConfiguredError(
                 f"params={{{name!r}: …}} is set by ingot for {provider}",
-                advice="use the setting of ask for it: model, system, max_tokens, temperature or seed",
+                advice="there is a setting for it: model, system, max_tokens, temperature or seed",
             )
     if extras:
         arguments["extra_body"] = {**arguments.get("extra_body", {}), **extras}

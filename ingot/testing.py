@@ -1,11 +1,11 @@
-"""Doubles that ship: a provider that speaks from a script, and a switch that makes the network impossible."""
+"""Doubles that ship: a scripted provider, and a switch that makes the network impossible."""
 
 from __future__ import annotations
 
 import json
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from ingot import _registry
 from ingot._json import is_object
@@ -30,14 +30,14 @@ class Script(Provider):
     """
     A provider that replies from a list, and remembers what it heard.
 
-    As a context manager it stands in for every provider: whatever is asked inside, of whatever model, is
-    replied to from the script, and leaving with lines unspoken is an error. As a model, `model=Script([…])`,
-    it is asked like any other.
+    As a context manager it stands in for every provider: whatever is asked inside, of whatever
+    model, is replied to from the script, and leaving with lines unspoken is an error. As a model,
+    `model=Script([…])`, it is asked like any other.
 
     Args:
-        replies: What to reply, in order. A `str` is the text that the model writes, as it is; a `Response` is a
-            whole reply; an exception is raised; anything else is a value, written in the form asked for. A text
-            that is the value of a `str` is given as `Value("…")`.
+        replies: What to reply, in order. A `str` is the text that the model writes, as it is; a
+            `Response` is a whole reply; an exception is raised; anything else is a value, written
+            in the form asked for. A text that is the value of a `str` is given as `Value("…")`.
         dialect: The subset of JSON Schema that it takes: `open`, `openai`, `anthropic` or `prompt`.
 
     Attributes:
@@ -59,17 +59,22 @@ class Script(Provider):
     def __repr__(self) -> str:
         return f"<Script: {len(self.heard)} of {len(self._replies)} spoken>"
 
-    def __enter__(self) -> Script:
+    def __enter__(self) -> Self:
         _registry.stand_ins.append(self)
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         _registry.stand_ins.remove(self)
         left = len(self._replies) - len(self.heard)
         if kind is None and left > 0:
-            raise AssertionError(f"{left} of {len(self._replies)} replies of the script were not asked for")
+            raise AssertionError(
+                f"{left} of {len(self._replies)} replies of the script were not asked for"
+            )
 
     def send(self, request: Request) -> Response:
         """Speak the next line."""
@@ -78,7 +83,8 @@ class Script(Provider):
             self.heard.append(request)
         if number >= len(self._replies):
             raise ScriptEndedError(
-                f"the script has {len(self._replies)} replies, and was asked once more: {request.prompt[:80]!r}"
+                f"the script has {len(self._replies)} replies, and was asked once more: "
+                f"{request.prompt[:80]!r}"
             )
         reply = self._replies[number]
         if isinstance(reply, BaseException):
@@ -114,7 +120,7 @@ class Script(Provider):
 
 
 class Value:
-    """A value to be written in the form asked for; needed only for a `str`, which is a text as it is otherwise."""
+    """A value to be written in the form asked for; only a `str` needs it."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

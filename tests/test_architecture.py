@@ -1,4 +1,4 @@
-"""The rules of the house: floors, one idea a module, who touches the world, what an import costs."""
+"""The rules of the house: floors, one idea a module, doors to the world, light imports."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_modules_of_one_room_have_no_cycle() -> None:
 
 
 def test_protocol_rooms_do_not_know_each_other() -> None:
-    """What ingot calls a provider is one interface; plugins import that door and nothing behind it."""
+    """Plugins import the door of plugin authors, and nothing behind it."""
     private = {
         str(path.relative_to(ROOT)): sorted(n for n in imports(path) if n.startswith("_"))
         for path in PLUGINS
@@ -192,11 +192,12 @@ def test_what_a_module_exports_is_sorted_and_there(path: Path) -> None:
 
 
 def test_importing_ingot_is_light() -> None:
-    """pytest imports its plugin, hence the package, at every start."""
+    """Whoever runs pytest imports its plugin, hence the package, at every start."""
     code = (
         "import sys, ingot; from ingot import ask, Text, Retry; import ingot.testing, ingot.errors;"
-        "print(sorted(sys.modules.keys() & {'pydantic', 'pydantic_core', 'asyncio', 'tenacity', 'openai',"
-        "'anthropic', 'importlib.metadata', 'typing_extensions', 'httpx2', 'xllamacpp', 'typer', 'rich'}))"
+        "print(sorted(sys.modules.keys() & {'pydantic', 'pydantic_core', 'asyncio', 'tenacity',"
+        "'openai', 'anthropic', 'importlib.metadata', 'typing_extensions', 'httpx2', 'xllamacpp',"
+        "'typer', 'rich'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

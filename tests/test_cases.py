@@ -119,6 +119,8 @@ def test_reads_the_reply_as_it_is_meant(row: dict[str, Any], dialect: str) -> No
         assert wanted is None
         if row["reply"] is not None:
             expected = eval(expect["py"], names)  # noqa: S307
-            same = value.__dict__ == expected.__dict__ if expect.get("compare") else value == expected
+            same = (
+                value.__dict__ == expected.__dict__ if expect.get("compare") else value == expected
+            )
             assert same, f"{value!r} is not {expected!r}"
             assert type(value).__name__ == type(expected).__name__

@@ -1,1 +1,1 @@
-"""From a Python type to what a model is asked for, and from what it replies back to a value of the type."""
+"""From a type to what a model is asked for, and from its reply to a value of the type."""

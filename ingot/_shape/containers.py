@@ -197,7 +197,7 @@ def _text(key: Any) -> str:
 
 
 def _scalar(key: str, plan: Plan) -> Any:
-    """The key of a map as *plan* has it: JSON keys are strings, keys of T may be numbers or booleans."""
+    """The key of a map as *plan* has it: in JSON it is text, in T perhaps a number."""
     if plan.kind in ("a number", "a boolean"):
         return read(key)[0]
     return key
@@ -211,7 +211,8 @@ class Places(Plan):
     Attributes:
         plans: One for each place.
         rest: What follows the places; None for nothing.
-        names: Names of the places where the tuple travels as an object, that of *rest* last; None for an array.
+        names: Names of the places where the tuple travels as an object, that of *rest* last; None
+            for an array.
     """
 
     plans: tuple[Plan, ...]

@@ -115,7 +115,9 @@ class File:
         return hash(self.path)
 
     def __repr__(self) -> str:
-        return f"File({', '.join([repr(self.path), *(f'{k}={v!r}' for k, v in self._extra.items())])})"
+        return (
+            f"File({', '.join([repr(self.path), *(f'{k}={v!r}' for k, v in self._extra.items())])})"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_file, (self.path, self._extra))

@@ -16,12 +16,15 @@ class Dialect:
     Attributes:
         name: Its name.
         keywords: Constraint keywords that the server takes, by JSON type of the node.
-        enforced: Those of *keywords* that hold while the model writes; the rest is ignored by the server.
+        enforced: Those of *keywords* that hold while the model writes; the rest is ignored by the
+            server.
         formats: Formats of strings that the server takes.
-        open_maps: Whether an object may have keys that are not named; else a map is a list of key and value.
+        open_maps: Whether an object may have keys that are not named; else a map is a list of key
+            and value.
         positions: Whether an array may say what stands at each place; else a tuple is an object.
         free: Whether a node may be left open; else a free part is JSON text in a string.
-        all_required: Whether each property must be required, so that one that may be absent is nullable.
+        all_required: Whether each property must be required, so that one that may be absent is
+            nullable.
         recursion: Whether a type may refer to itself.
         pattern: Regular expression of the patterns that the server understands; None for all.
         min_items: Largest `minItems` that the server takes; None for any.
@@ -123,7 +126,8 @@ OPEN = Dialect(
     open_maps=True,
     positions=True,
     free=True,
-    # llama.cpp ignores a pattern that is not anchored; Ollama refuses what its converter does not know.
+    # llama.cpp ignores a pattern that is not anchored; Ollama refuses what its converter does not
+    # know.
     pattern=re.compile(r"\^(?:(?!\(\?|\\[bB1-9]).)*\$", re.DOTALL),
 )
 
@@ -144,4 +148,7 @@ PROMPT = Dialect(
 )
 
 DIALECTS = {dialect.name: dialect for dialect in (OPENAI, ANTHROPIC, OPEN, PROMPT)}
-"""`openai` and `anthropic`: the vendors' own; `open`: llama.cpp, vLLM and Ollama; `prompt`: shown, not enforced."""
+"""
+`openai` and `anthropic`: the vendors' own; `open`: llama.cpp, vLLM and Ollama; `prompt`: shown, not
+enforced.
+"""

@@ -38,6 +38,6 @@ def instruction(format: Format) -> str:
         return "Answer with one JSON value and nothing else."
     schema = json.dumps(format.schema, ensure_ascii=False)
     return (
-        "Answer with one JSON value that fits this JSON Schema, and with nothing else: no prose, no code fence.\n"
-        + schema
+        "Answer with one JSON value that fits this JSON Schema, and with nothing else: "
+        "no prose, no code fence.\n" + schema
     )

@@ -1,4 +1,4 @@
-"""Objects and maps in one dialect: which properties it demands, and what stands for one that is left out."""
+"""Objects and maps in one dialect: what it demands, and what stands for the absent."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _fields(
         where = f"{path}.{name}" if path else name
         wire = _property_name(w, name, out)
         absent = name not in demanded and not (is_object(part) and "const" in part)
-        schema, slot, must = _slot(w, name, part, absent, where, depth + 1)
+        schema, slot, must = _slot(w, name, part, where, depth + 1, absent=absent)
         out[wire], slots[wire] = schema, slot
         if must:
             required.append(wire)
@@ -87,7 +87,7 @@ def _fields(
 
 
 def _slot(
-    w: Writing, name: str, part: Any, absent: bool, path: str, depth: int
+    w: Writing, name: str, part: Any, path: str, depth: int, *, absent: bool
 ) -> tuple[Schema, Slot, bool]:
     """Write one property; say last whether the wire demands it."""
     limit = w.dialect.max_optional

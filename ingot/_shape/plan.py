@@ -1,4 +1,4 @@
-"""How the JSON of a reply becomes the JSON of T, and back: one node of a plan for each node of the schema."""
+"""How the JSON of a reply becomes the JSON of T, and back, node by node."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Plan:
     """
     What one node of the reply stands for.
 
-    `decode` turns the JSON of a reply into the JSON of T and notes what does not fit the form that was sent;
-    `encode` goes the other way; `matches` says whether a value has the form; `unquote` reads a string that
-    holds the JSON of an object or array where T has no place for a string. What T demands beyond the form is
-    left to its own validation.
+    `decode` turns the JSON of a reply into the JSON of T and notes what does not fit the form that
+    was sent; `encode` goes the other way; `matches` says whether a value has the form; `unquote`
+    reads a string that holds the JSON of an object or array where T has no place for a string. What
+    T demands beyond the form is left to its own validation.
     """
 
     __slots__ = ()
@@ -80,7 +80,7 @@ class Leaf(Plan):
     def matches(self, value: Any) -> bool:
         if self.values is not None:
             return any(value == v and describe(value) == describe(v) for v in self.values)
-        if self.integral and (isinstance(value, float) or isinstance(value, bool)):
+        if self.integral and isinstance(value, float | bool):
             return False
         return Plan.matches(self, value)
 
@@ -156,8 +156,8 @@ class Union(Plan):
     """
     One of several.
 
-    A value belongs to the first member whose form it has; where it has none's, to the only member of its
-    kind of JSON, so that the message says what is wrong inside.
+    A value belongs to the first member whose form it has; where it has none's, to the only member
+    of its kind of JSON, so that the message says what is wrong inside.
     """
 
     members: tuple[Plan, ...]

@@ -81,7 +81,7 @@ def problems_of(
 def _place(
     error: Mapping[str, Any], tree: Any
 ) -> tuple[list[str | int], Any, list[str], str | None]:
-    """Split pydantic's location into the path in *tree*, the value there, union labels and a missing name."""
+    """Split a location of pydantic: path, value there, union labels, missing name."""
     path: list[str | int] = []
     labels: list[str] = []
     location = list(error["loc"])

@@ -1,4 +1,4 @@
-"""From the text of a reply to a value of T, strictly: one JSON value, undone by plan, validated by pydantic."""
+"""From the text of a reply to a value of T, strictly."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def bare(text: str) -> str:
     """
     Return *text* without what may stand around one JSON value and say nothing.
 
-    That is a byte-order mark, one complete block of reasoning in front, and one code fence around the whole.
-    A text with more than that is returned as it is, for the reader to refuse.
+    That is a byte-order mark, one complete block of reasoning in front, and one code fence around
+    the whole. A text with more than that is returned as it is, for the reader to refuse.
     """
     if text[:1] in "{[" and text[-1:] in "}]":
         return text
@@ -68,7 +68,8 @@ def read_value(text: str, adapter: TypeAdapter[Any], wire: Wire, target: str) ->
     try:
         return _validate(clean, tree, adapter, wire)
     except _MismatchError as first:
-        # Some models quote an object or array once too often; undone only where T has no place for a string.
+        # Some models quote an object or array once too often; undone only where T has no place for
+        # a string.
         again = _unquote(tree, wire)
         if again is not tree and again != tree:
             try:
@@ -110,11 +111,10 @@ def _validate(text: str | None, tree: Any, adapter: TypeAdapter[Any], wire: Wire
 def _unwrap(tree: Any) -> Any:
     if is_object(tree) and tree.keys() == {"value"}:
         return tree["value"]
-    if is_object(tree):
-        found = f"an object with {join_keys(tree)}"
-    else:
-        found = describe(tree)
-    raise _MismatchError([Problem((), f"expected an object with the one field `value`, found {found}")])
+    found = f"an object with {join_keys(tree)}" if is_object(tree) else describe(tree)
+    raise _MismatchError(
+        [Problem((), f"expected an object with the one field `value`, found {found}")]
+    )
 
 
 def _unquote(tree: Any, wire: Wire) -> Any:
@@ -136,15 +136,16 @@ def _reason(error: Unreadable, text: str) -> str:
     if "<html" in text[:500].lower() or "<!doctype" in text[:100].lower():
         return "it is an HTML page"
     if text.strip()[:1] not in ("{", "[", '"') and text.strip():
-        return f"it is prose, or JSON after prose ({error.reason}); the server may not constrain answers"
+        return f"it is prose ({error.reason}); the server may not hold the model to a schema"
     return error.reason
 
 
 def encode_value(value: Any, adapter: TypeAdapter[Any], wire: Wire) -> str:
-    """Return the reply that reads as *value*: the JSON text a model would write for it."""
+    """Return the reply that reads as *value*: what a model would write for it."""
     text = ""
     for by_alias in (True, False):
-        # A class may be read by other names than it is written with; only what reads back is a reply.
+        # A class may be read by other names than it is written with; only what reads back is a
+        # reply.
         tree = json.loads(adapter.dump_json(value, by_alias=by_alias, warnings=False))
         if wire.rewritten:
             tree = wire.plan.encode(tree)
@@ -158,7 +159,7 @@ def encode_value(value: Any, adapter: TypeAdapter[Any], wire: Wire) -> str:
 
 
 def _can_forbid() -> bool:
-    """Whether this pydantic (2.12 and later) can be told to refuse unknown keys for one validation."""
+    """Whether this pydantic (2.12 and later) can refuse unknown keys for one validation."""
     from inspect import signature
 
     from pydantic import BaseModel

@@ -34,7 +34,8 @@ class Shape:
     Attributes:
         target: What is known of T alone.
         dialect: The dialect that was asked for.
-        constrained: Whether the server can hold the model to the schema; else the schema is shown instead.
+        constrained: Whether the server can hold the model to the schema; else the schema is shown
+            instead.
         obstacles: Why it cannot; empty when it can.
         wire: The schema as sent or shown, and the plan that undoes it; for prose None.
     """
@@ -76,7 +77,7 @@ class Shape:
         return f"{plain[:56] or 'answer'}_{mark}"
 
     def format(self, *, shown: bool) -> Format | None:
-        """How the answer is to be written, for a request; *shown* shows a schema that is also enforced."""
+        """How the answer is to be written; *shown* also shows an enforced schema."""
         if self.kind == "prose":
             return None
         if self.wire is None:
@@ -94,7 +95,7 @@ class Shape:
         return UnsupportedTypeError(
             self.target.name,
             f"{self.dialect} servers cannot hold a model to it: {'; '.join(self.obstacles)}",
-            advice='constrain="auto" shows the schema in the prompt instead and validates as strictly',
+            advice='constrain="auto" shows the schema instead, and validates as strictly',
         )
 
     def read(self, text: str) -> Any:
@@ -133,7 +134,7 @@ class Shape:
             raise MismatchedAnswerError(problems, target=self.target.name, text=text) from error
 
     def encode(self, value: Any) -> str:
-        """Return the reply that reads as *value*: what a model would write for it in this dialect."""
+        """Return what a model would write for *value* in this dialect."""
         if self.kind == "prose":
             return str(value)
         if self.wire is None:
@@ -200,10 +201,11 @@ def cache_key(t: Any) -> Any:
     """
     Return what two types share only if they are asked for in the same way.
 
-    Equality of types is not enough: `int | str` equals `str | int`, and the order of a union is part of what
-    is sent. Nor is identity: `Annotated[int, Field(ge=3)]` differs from itself written twice.
+    Equality of types is not enough: `int | str` equals `str | int`, and the order of a union is
+    part of what is sent. Nor is identity: `Annotated[int, Field(ge=3)]` differs from itself written
+    twice.
     """
-    if isinstance(t, type) or isinstance(t, str):
+    if isinstance(t, type | str):
         return t
     text = repr(t)
     if "FieldInfo(" in text:

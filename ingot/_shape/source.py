@@ -19,7 +19,7 @@ MARK = "x-ingot"
 """Keyword under which a node says what it is, where JSON Schema alone would leave it open."""
 
 
-class Unaskable(Exception):
+class Unaskable(Exception):  # noqa: N818 (caught where the path is known)
     """
     A part of T that has no JSON.
 
@@ -33,7 +33,7 @@ class Unaskable(Exception):
 
 
 class _Source(GenerateJsonSchema):
-    """Pydantic's generator, which marks maps, tuples, decimals and free parts, and refuses binary ones."""
+    """Pydantic's generator, which marks what vendors want otherwise and refuses binary."""
 
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
         """Keep the order of declaration: models write fields in schema order."""
@@ -44,7 +44,7 @@ class _Source(GenerateJsonSchema):
         return False
 
     def emit_warning(self, kind: Any, detail: str) -> None:
-        """Say nothing: a part that cannot be sent is refused below, a default that is no JSON is left out."""
+        """Say nothing: what cannot be sent is refused elsewhere."""
 
     def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> JsonSchemaValue:
         """Refuse, also inside a union, from which pydantic would silently drop the member."""
@@ -66,7 +66,7 @@ class _Source(GenerateJsonSchema):
         return {MARK: "any"}
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        """A decimal travels as a string, which keeps its digits; a number is read by its digits too."""
+        """A decimal travels as a string, which keeps its digits."""
         out: JsonSchemaValue = {"type": "string", MARK: "decimal"}
         for word, keyword in _BOUNDS.items():
             if schema.get(word) is not None:
@@ -139,12 +139,14 @@ class _Source(GenerateJsonSchema):
         arguments = schema["arguments_schema"]
         if not issubclass(schema["function"], tuple):
             return super().call_schema(schema)
-        return self.named_tuple_schema({
-            "fields": [
-                {"name": field["name"], "schema": field["schema"]}
-                for field in arguments["arguments_schema"]
-            ]
-        })
+        return self.named_tuple_schema(
+            {
+                "fields": [
+                    {"name": field["name"], "schema": field["schema"]}
+                    for field in arguments["arguments_schema"]
+                ]
+            }
+        )
 
 
 _BOUNDS = {

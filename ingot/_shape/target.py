@@ -1,4 +1,4 @@
-"""What is known of T whatever the vendor: its name, its validator, its schema, and why it cannot be asked for."""
+"""What is known of T whatever the vendor, and why it cannot be asked for."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Target:
         type: The type, its forward references resolved.
         name: The type as text.
         adapter: Pydantic's validator.
-        kind: `prose` for `Text` and `Markdown`, `json` for `Json`, `Any` and `object`, `schema` for all else.
+        kind: `prose` for `Text` and `Markdown`, `json` for `Json`, `Any` and `object`, `schema` for
+            all else.
         source: The marked JSON Schema; empty for the first two.
     """
 
@@ -161,7 +162,7 @@ def _explain(t: Any, name: str, reason: str | None) -> UnsupportedTypeError:
         name,
         f"`{type_name(part)}` has no JSON form",
         path=path,
-        advice="declare a type that JSON can carry, or give the class a `__get_pydantic_core_schema__`",
+        advice="declare what JSON can carry, or give the class a __get_pydantic_core_schema__",
     )
 
 
@@ -200,8 +201,7 @@ def _has_forward(t: Any) -> bool:
     if origin is Annotated:
         return _has_forward(get_args(t)[0])
     return any(
-        any(map(_has_forward, arg)) if is_array(arg) else _has_forward(arg)
-        for arg in get_args(t)
+        any(map(_has_forward, arg)) if is_array(arg) else _has_forward(arg) for arg in get_args(t)
     )
 
 
@@ -212,9 +212,7 @@ def _resolve(t: Any, namespace: Namespace | None) -> Any:
         globals_, locals_ = namespace()
     holder = type("_Holder", (), {"__annotations__": {"t": t}})
     try:
-        hints = typing.get_type_hints(
-            holder, dict(globals_), dict(locals_), include_extras=True
-        )
+        hints = typing.get_type_hints(holder, dict(globals_), dict(locals_), include_extras=True)
     except NameError as error:
         missing = error.name or str(error)
         raise UnsupportedTypeError(

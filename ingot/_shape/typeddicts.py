@@ -1,4 +1,4 @@
-"""`typing.TypedDict` on Python 3.11, which pydantic refuses, made askable through pydantic's own hook."""
+"""`typing.TypedDict` on Python 3.11, made askable through pydantic's own hook."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _HOOK = "__get_pydantic_core_schema__"
 
 def make_askable(t: Any) -> None:
     """
-    Give each `typing.TypedDict` that *t* is made of the hook that rebuilds it as typing_extensions'.
+    Give each `typing.TypedDict` in *t* the hook that rebuilds it as typing_extensions'.
 
-    Pydantic calls the hook wherever the class stands: in a list, in another TypedDict, in a dataclass. On
-    Python 3.12 and later there is nothing to do.
+    Pydantic calls the hook wherever the class stands: in a list, in another TypedDict, in a
+    dataclass. On Python 3.12 and later there is nothing to do.
     """
     if sys.version_info >= (3, 12):
         return
@@ -39,7 +39,11 @@ def _visit(t: Any, seen: set[int]) -> None:
         return
     if type(base).__module__ == "typing" and typing.is_typeddict(base) and _HOOK not in vars(base):
         setattr(base, _HOOK, _hook)
-    if typing.is_typeddict(base) or hasattr(base, "__dataclass_fields__") or hasattr(base, "_fields"):
+    if (
+        typing.is_typeddict(base)
+        or hasattr(base, "__dataclass_fields__")
+        or hasattr(base, "_fields")
+    ):
         try:
             hints = typing.get_type_hints(base, include_extras=True)
         except (NameError, TypeError):
@@ -62,7 +66,8 @@ def _rebuilt(td: Any) -> Any:
     base = typing.get_origin(td) or td
     if base not in _made:
         fields: dict[str, Any] = {}
-        for name, hint in typing.get_type_hints(base, include_extras=True).items():
+        for name, declared in typing.get_type_hints(base, include_extras=True).items():
+            hint = declared
             while typing.get_origin(hint) in (Required, NotRequired, ReadOnly):
                 hint = get_args(hint)[0]
             required = name in base.__required_keys__

@@ -1,4 +1,4 @@
-"""From the schema of T to the schema that one dialect accepts, and the plan that undoes the difference."""
+"""From the schema of T to one dialect's, and the plan that undoes the difference."""
 
 from __future__ import annotations
 
@@ -95,10 +95,7 @@ class _Writer:
         root = {key: value for key, value in self.source.items() if key != "$defs"}
         schema, plan = self.node(root, "", 0)
         is_object = self._is_object(root) and self._wire_is_object(schema)
-        if is_object:
-            schema = self._root(schema)
-        else:
-            schema = closed({"value": schema}, ["value"])
+        schema = self._root(schema) if is_object else closed({"value": schema}, ["value"])
         if self.schemas:
             schema = {**schema, "$defs": {self.names[n]: s for n, s in self.schemas.items()}}
         self.obstacles += self.tally.over(self.dialect)
@@ -129,7 +126,7 @@ class _Writer:
         return schema
 
     def _root(self, schema: Schema) -> Schema:
-        """A root is a plain object: a reference is replaced by what it names, which stays if it recurs."""
+        """Turn a reference at the root into what it names; it stays defined if it recurs."""
         if "$ref" not in schema:
             return schema
         back = {new: old for old, new in self.names.items()}
@@ -259,7 +256,7 @@ class _Writer:
         return reference, Reference(name, self.plans)
 
     def _def_name(self, name: str) -> str:
-        plain = re.sub(r"[^A-Za-z0-9_-]", "_", name.split("__")[-1] or name)[:48] or "T"
+        plain = re.sub(r"[^A-Za-z0-9_-]", "_", name.rsplit("__", 1)[-1] or name)[:48] or "T"
         taken = set(self.names.values())
         number, unique = 2, plain
         while unique in taken:

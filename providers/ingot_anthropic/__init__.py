@@ -24,8 +24,8 @@ class Anthropic(SDKProvider):
     """
     Anthropic through its Messages API.
 
-    Model strings: `anthropic/…`. The vendor's current API version takes no temperature; it can be set together
-    with `params={"anthropic_version": "2023-06-01"}`.
+    Model strings: `anthropic/…`. The vendor's current API version takes no temperature; it can be
+    set together with `params={"anthropic_version": "2023-06-01"}`.
     """
 
     name = "anthropic"
@@ -46,7 +46,8 @@ class Anthropic(SDKProvider):
             api_key=self._api_key,
             base_url=self.base_url,
             max_retries=0,
-            # Not the SDK's default, which would make it refuse a large max_tokens without streaming.
+            # Not the SDK's default, which would make it refuse a large max_tokens without
+            # streaming.
             timeout=anthropic.Timeout(600, connect=10),
         )
         if client.api_key is None and client.auth_token is None and client.credentials is None:

@@ -103,7 +103,9 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
             )
         return Response(empty_reason="empty_body", **facts)
     blocks = [block for block in content if isinstance(block, dict)]
-    texts = [b["text"] for b in blocks if b.get("type") == "text" and isinstance(b.get("text"), str)]
+    texts = [
+        b["text"] for b in blocks if b.get("type") == "text" and isinstance(b.get("text"), str)
+    ]
     text = "".join(texts) if texts else None
     calls = tuple(_call(block) for block in blocks if block.get("type") == "tool_use")
     kinds = tuple(str(block.get("type")) for block in blocks)
@@ -176,7 +178,9 @@ def _count(counted: Mapping[str, Any], name: str) -> int:
 
 
 def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put the events of a stream together as the body that the whole-body call would have returned."""
+    """
+    Put the events of a stream together as the body that the whole-body call would have returned.
+    """
     body: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     written: dict[int, str] = {}
@@ -209,7 +213,8 @@ def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         except ValueError:
             blocks[index]["input"] = text
     body["content"] = [blocks[index] for index in sorted(blocks)]
-    # Without its last event, or a part of a block, a stream is cut, whatever it said of the reason to stop.
+    # Without its last event, or a part of a block, a stream is cut, whatever it said of the reason
+    # to stop.
     body["stop_reason"] = stop if ended and whole else None
     return body
 

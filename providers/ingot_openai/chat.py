@@ -21,7 +21,8 @@ def arguments(request: Request, *, vendor: bool) -> dict[str, Any]:
 
     Args:
         request: The request.
-        vendor: Whether OpenAI itself is asked; other servers know the older name of the token bound.
+        vendor: Whether OpenAI itself is asked; other servers know the older name of the token
+            bound.
     """
     out: dict[str, Any] = {"model": request.model, "messages": messages(request)}
     if request.max_tokens is not None:
@@ -156,7 +157,10 @@ def _malformed(provider: str, request_id: str | None) -> Exception:
 
 
 def _content(message: Mapping[str, Any]) -> tuple[str | None, list[str]]:
-    """The text of a message, and the kinds of its parts; some servers send parts where OpenAI sends text."""
+    """
+    The text of a message, and the kinds of its parts; some servers send parts where OpenAI sends
+    text.
+    """
     content = message.get("content")
     kinds: list[str] = []
     if isinstance(content, str):
@@ -217,7 +221,9 @@ def usage(counted: Any) -> Usage | None:
 
 
 def gather(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put the chunks of a stream together as the body that the whole-body call would have returned."""
+    """
+    Put the chunks of a stream together as the body that the whole-body call would have returned.
+    """
     body: dict[str, Any] = {"object": "chat.completion", "choices": []}
     message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None}
     calls: dict[int, dict[str, Any]] = {}

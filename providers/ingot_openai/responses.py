@@ -193,7 +193,9 @@ def usage(counted: Any) -> Usage | None:
 
 
 def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put the events of a stream together as the body that the whole-body call would have returned."""
+    """
+    Put the events of a stream together as the body that the whole-body call would have returned.
+    """
     body: dict[str, Any] = {}
     for event in events:
         kind = event.get("type")

@@ -1,0 +1,117 @@
+"""What the command line brings in: the prompt, values by name, files, settings."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingot._config import checked
+from ingot.cli.exits import MisuseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["context", "params", "prompt", "settings"]
+
+
+def prompt(given: str) -> str:
+    """
+    Return the prompt; `-` stands for what comes on stdin.
+
+    Raises:
+        MisuseError: It is not UTF-8.
+    """
+    if given == "-":
+        return _decoded(sys.stdin.buffer.read(), "the prompt on stdin")
+    if any("\ud800" <= char <= "\udfff" for char in given):
+        raise MisuseError("PROMPT is not UTF-8 text")
+    return given
+
+
+def context(given: Iterable[str]) -> dict[str, str]:
+    """
+    Return context values by name, from `name=text`, `name=@file` or `name=@@text` for a text with an `@` first.
+
+    Raises:
+        MisuseError: One is malformed, named twice, or its file cannot be read as text.
+    """
+    out: dict[str, str] = {}
+    for name, value in _pairs(given, "--context", "name=text or name=@file"):
+        if value.startswith("@@"):
+            value = value[1:]  # noqa: PLW2901 (the sign that was doubled)
+        elif value.startswith("@"):
+            value = _file(value[1:], f"--context {name}=@…")  # noqa: PLW2901
+        out[name] = value
+    return out
+
+
+def params(given: Iterable[str]) -> dict[str, Any]:
+    """
+    Return vendor-specific extras by name, from `name=json`.
+
+    Raises:
+        MisuseError: One is malformed or named twice.
+    """
+    out: dict[str, Any] = {}
+    for name, value in _pairs(given, "--param", "name=json"):
+        try:
+            out[name] = json.loads(value, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise MisuseError(
+                f"--param {name}: {value!r:.60} is not JSON; a text is written '{name}=\"text\"'"
+            ) from None
+    return out
+
+
+def settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Return those of *given* that are set, checked.
+
+    Raises:
+        MisuseError: One is of the wrong kind.
+    """
+    out: dict[str, Any] = {}
+    for name, value in given.items():
+        try:
+            out |= checked({name: value})
+        except TypeError as error:
+            option = f"--{name.replace('_', '-')}"
+            raise MisuseError(str(error).replace(name, option, 1)) from None
+    return out
+
+
+def _pairs(given: Iterable[str], option: str, form: str) -> Iterable[tuple[str, str]]:
+    seen: set[str] = set()
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise MisuseError(f"{option} takes {form}, not {text!r:.60}")
+        if name in seen:
+            raise MisuseError(f"{option} {name} is given twice")
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            raise MisuseError(f"{option} {name} is not UTF-8 text")
+        seen.add(name)
+        yield name, value
+
+
+def _file(path: str, what: str) -> str:
+    try:
+        return _decoded(Path(path).read_bytes(), f"{what}: the file {path!r}")
+    except FileNotFoundError:
+        raise MisuseError(f"{what}: there is no file {path!r} (looked in {Path.cwd()})") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise MisuseError(f"{what}: the file {path!r} cannot be read: {why}") from None
+
+
+def _decoded(content: bytes, what: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise MisuseError(f"{what} is not UTF-8 text (at byte {error.start})") from None
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(word)
