@@ -279,21 +279,26 @@ def resolve(call: Mapping[str, Any]) -> Resolved:
     """
     file = _file(os.getcwd())  # noqa: PTH109 (a text is the key of the cache)
     ambient = _environment()
-    if "base_url" in ambient or "api_key" in ambient:
-        ambient = _own(ambient, call)
+    if ("base_url" in ambient or "api_key" in ambient) and not _is_meant(ambient, call, file):
+        ambient = {k: v for k, v in ambient.items() if k not in ("base_url", "api_key")}
     values = {**file, **ambient, **call}
     chosen = frozenset(call) | (frozenset(file) - frozenset(ambient))
     return Resolved(values, chosen)
 
 
-def _own(ambient: dict[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep a key and an address of the environment from any provider it does not name."""
+def _is_meant(ambient: Mapping[str, Any], call: Mapping[str, Any], file: Mapping[str, Any]) -> bool:
+    """
+    Whether a key and an address of the environment belong to the model that will be asked.
+
+    Not where the environment names another provider, nor where only a file names one: a folder
+    opened by chance must not lead a key to where it was not meant to go.
+    """
     ours, asked = ambient.get("model"), call.get("model")
-    if not isinstance(ours, str) or asked is None:
-        return ambient
-    if isinstance(asked, str) and asked.partition("/")[0] == ours.partition("/")[0]:
-        return ambient
-    return {k: v for k, v in ambient.items() if k not in ("base_url", "api_key")}
+    if asked is None:
+        return ours is not None or "model" not in file
+    if not isinstance(asked, str) or not isinstance(ours, str):
+        return True
+    return asked.partition("/")[0] == ours.partition("/")[0]
 
 
 def _environment() -> dict[str, Any]:

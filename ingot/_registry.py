@@ -56,9 +56,9 @@ def provider_class(name: str) -> Any:
         )
     try:
         return points[name].load()
-    except ImportError as error:
+    except Exception as error:
         raise NotConfiguredError(
-            f"the plugin of provider {name!r} does not import: {error}"
+            f"the plugin of provider {name!r} does not load: {type(error).__name__}: {error}"
         ) from error
 
 

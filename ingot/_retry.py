@@ -55,6 +55,8 @@ class Retry:
         asked = error.retry_after
         if asked is not None and self.stop is None:
             return None if asked > self.ceiling else asked + random.uniform(0, 0.1)
+        if self.stop is None and self.wait is None:
+            return min(_backoff(attempt), self.ceiling)
         # Imported where a request has failed already: most asks never need it.
         import tenacity
 
@@ -69,8 +71,8 @@ class Retry:
             return None
         if asked is not None:
             return None if asked > self.ceiling else asked + random.uniform(0, 0.1)
-        wait = self.wait or tenacity.wait_exponential_jitter(initial=0.5, max=8, jitter=0.25)
-        return min(float(wait(state)), self.ceiling)
+        wait = _backoff(attempt) if self.wait is None else float(self.wait(state))
+        return min(wait, self.ceiling)
 
     def gave_up(self, attempt: int, error: ProviderError) -> str | None:
         """Why `delay` gave up on an error that could be retried; None when it could not."""
@@ -83,3 +85,8 @@ class Retry:
                 "raise it with retry=Retry(ceiling=…)"
             )
         return f"gave up after {attempt} attempt{'s' if attempt > 1 else ''}; more with retry=…"
+
+
+def _backoff(attempt: int) -> float:
+    # Own arithmetic: tenacity renames the parameters of its strategy between versions.
+    return 0.5 * 2.0 ** min(attempt - 1, 4) + random.uniform(0, 0.25)

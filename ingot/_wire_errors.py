@@ -158,7 +158,8 @@ def translate(
     Return the error of our own for an exception of a vendor's SDK, or of the HTTP library under it.
 
     Both SDKs name their classes alike, so the names in the class's ancestry decide; neither has to
-    be imported. None for an exception that is neither's.
+    be imported. None for an exception that is neither's; one that the SDK merely wrapped, such as
+    the assertion of a double, is returned as it was.
     """
     names = {cls.__name__ for cls in type(error).__mro__}
     home = type(error).__module__.partition(".")[0]
@@ -169,8 +170,8 @@ def translate(
         return _status(error, provider, secrets)
     if "APIConnectionError" in names or (home.startswith("http") and "TransportError" in names):
         cause = error.__cause__ or error
-        if not type(cause).__module__.partition(".")[0].startswith(("http", "builtins")):
-            return None
+        if not isinstance(cause, OSError) and not _of_wire(cause):
+            return cause if isinstance(cause, Exception) else None
         return ProviderUnavailableError(
             f"cannot reach {where} ({redact(str(cause), secrets)[:200] or type(cause).__name__})",
             provider=provider,
@@ -186,14 +187,19 @@ def translate(
     return None
 
 
+def _of_wire(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0].startswith(("http", "openai", "anthropic"))
+
+
 def _status(error: Any, provider: str, secrets: Iterable[str]) -> ProviderError:
     response = error.response
     body: Any = error.body
-    inner = body.get("error", body) if isinstance(body, dict) else None
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    said = inner.get("detail") if isinstance(inner, dict) else inner
     inner = inner if isinstance(inner, dict) else {}
     message = inner.get("message")
     if not isinstance(message, str):
-        message = f"HTTP {error.status_code}" if not isinstance(body, str) else _page(body, error)
+        message = _page(said, error) if isinstance(said, str) else f"HTTP {error.status_code}"
     headers = response.headers
     return failure(
         message,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import threading
+import weakref
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ingot._messages import Message, ToolCall, ToolResult
 from ingot._request import Attachment, Format, Request, ToolDeclaration
@@ -21,7 +21,7 @@ from ingot.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
 __all__ = [
     "Attachment",
@@ -112,7 +112,7 @@ class SDKProvider(Provider):
         self._api_key = api_key
         self._lock = threading.Lock()
         self._blocking: Any = None
-        self._awaiting: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self._awaiting: dict[Any, tuple[Any, AsyncGenerator[None]]] = {}
 
     def __repr__(self) -> str:
         at = f" at {self.base_url}" if self.base_url else ""
@@ -193,34 +193,48 @@ class SDKProvider(Provider):
         try:
             raw = self.create(client, arguments)
         except Exception as error:
-            raise self._failed(error) from error
+            self._fail(error)
         return self._read(raw)
 
     async def asend(self, request: Request) -> Response:
         """Send *request* through the SDK's client of the running event loop."""
         arguments = self.encode(request)
-        client = self._aclient()
+        client = await self._aclient()
         try:
             raw = await self.create(client, arguments)
         except Exception as error:
-            raise self._failed(error) from error
+            self._fail(error)
         return self._read(raw)
 
     def _client(self) -> Any:
         if self._blocking is None:
             with self._lock:
                 if self._blocking is None:
-                    self._blocking = self._connected(awaiting=False)
+                    client = self._connected(awaiting=False)
+                    # Left to the garbage collector, its sockets would be complained of.
+                    weakref.finalize(self, client.close)
+                    self._blocking = client
         return self._blocking
 
-    def _aclient(self) -> Any:
+    async def _aclient(self) -> Any:
         import asyncio
 
         loop = asyncio.get_running_loop()
-        client = self._awaiting.get(loop)
-        if client is None:
-            client = self._awaiting[loop] = self._connected(awaiting=True)
-        return client
+        held = self._awaiting.get(weakref.ref(loop))
+        if held is None:
+            client = self._connected(awaiting=True)
+            keeper = self._kept(weakref.ref(loop), client)
+            # Begun here, the generator is closed by the loop at its end, and closes the client.
+            await anext(keeper)
+            held = self._awaiting[weakref.ref(loop)] = (client, keeper)
+        return held[0]
+
+    async def _kept(self, loop: Any, client: Any) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            self._awaiting.pop(loop, None)
+            await client.close()
 
     def _connected(self, *, awaiting: bool) -> Any:
         if not self.installed():
@@ -264,10 +278,13 @@ class SDKProvider(Provider):
         where = self.base_url or "the vendor's address"
         return f"see whether {where} is the API's own address, and not a web page's or a proxy's"
 
-    def _failed(self, error: Exception) -> Exception:
-        """Translate an exception of the SDK; one that is not the SDK's is returned as it is."""
+    def _fail(self, error: Exception) -> NoReturn:
+        """Raise *error* as one of ours; one that is not the SDK's is raised as it is."""
         secrets = [self.api_key or ""]
-        return translate(error, provider=self.name, secrets=secrets, url=self.base_url) or error
+        failed = translate(error, provider=self.name, secrets=secrets, url=self.base_url)
+        if failed is None:
+            raise error
+        raise failed from (None if failed is error.__cause__ else error)
 
 
 def _reconnect(cls: type[SDKProvider], base_url: str | None) -> SDKProvider:
@@ -299,11 +316,11 @@ def merge_params(arguments: dict[str, Any], params: Mapping[str, Any], provider:
         NotConfiguredError: A name that ingot fills already; its setting is named.
     """
     extras: dict[str, Any] = {}
-    for name, value in params.items():
+    for name, value in {**params, **params.get("extra_body", {})}.items():
         if name in ("extra_headers", "extra_query"):
             arguments[name] = {**arguments.get(name, {}), **value}
         elif name == "extra_body":
-            extras.update(value)
+            continue
         elif name not in arguments:
             extras[name] = value
         elif isinstance(arguments[name], dict) and isinstance(value, dict):

@@ -27,7 +27,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_drive", "_registry"),
     ("testing", "_question"),
     ("_ask",),
-    ("", "cli", "__main__"),
+    ("", "cli"),
+    ("__main__",),
 )
 """Lowest first; a module imports only from floors below its own, and within its own room."""
 

@@ -6,8 +6,6 @@ from ingot import ask
 
 
 class Invoice(BaseModel):
-    """An invoice."""
-
     number: str
     customer: str
     total: float
@@ -16,6 +14,6 @@ class Invoice(BaseModel):
 capitals = ask(list[str], "List three European capital cities.", model="local/smollm2")
 print(capitals)
 
-text = "Invoice A-17. Bill to: Ada Lovelace. Total due: 99.50 EUR."
-invoice = ask(Invoice, "Extract the invoice.", context={"text": text}, model="local/smollm2")
+letter = "Invoice number A-17. Customer: Ada Lovelace. Total: 99.50 EUR."
+invoice = ask(Invoice, "Extract the invoice.", context={"invoice": letter}, model="local/smollm2")
 print(repr(invoice))

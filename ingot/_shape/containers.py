@@ -82,7 +82,8 @@ class Fields(Plan):
         for wire, slot in self.slots.items():
             if slot.name in value:
                 item = value[slot.name]
-                out[wire] = item if item is None else slot.plan.encode(item)
+                absent = item is None and slot.null_is_absent
+                out[wire] = None if absent else slot.plan.encode(item)
             elif slot.null_is_absent:
                 out[wire] = None
         out.update({key: item for key, item in value.items() if key not in known})
@@ -257,6 +258,8 @@ class Places(Plan):
         if self.names is None:
             return values
         fixed = len(self.plans)
+        if len(values) < fixed or (self.rest is None and len(values) > fixed):
+            raise ValueError("a tuple of another length")
         out = dict(zip(self.names, values[:fixed], strict=False))
         if self.rest is not None:
             out[self.names[-1]] = values[fixed:]

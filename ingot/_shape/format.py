@@ -37,6 +37,8 @@ def instruction(format: Format) -> str:
     if format.schema is None:
         return "Answer with one JSON value and nothing else."
     schema = json.dumps(format.schema, ensure_ascii=False)
+    if format.constrained:
+        return f"Answer with JSON that fits this JSON Schema: {schema}"
     return (
         "Answer with one JSON value that fits this JSON Schema, and with nothing else: "
         "no prose, no code fence.\n" + schema

@@ -7,7 +7,7 @@ from typing import Any
 
 from ingot._json import canonical
 
-__all__ = ["FORMATS", "Constraint", "phrase"]
+__all__ = ["FORMATS", "Constraint", "phrase", "rank"]
 
 _PHRASES = {
     "minimum": "at least {}",
@@ -28,6 +28,8 @@ _PHRASES = {
     "format": "{}",
 }
 
+_ORDER = {keyword: number for number, keyword in enumerate(_PHRASES)}
+
 FORMATS = {
     "date-time": "an ISO 8601 date and time, such as 2024-02-29T08:30:00Z",
     "date": "an ISO 8601 date, such as 2024-02-29",
@@ -39,6 +41,11 @@ FORMATS = {
     "ipv4": "an IPv4 address",
     "ipv6": "an IPv6 address",
 }
+
+
+def rank(keyword: str) -> int:
+    """Where *keyword* stands among the words about one node, whatever order it was declared in."""
+    return _ORDER.get(keyword, len(_ORDER))
 
 
 def phrase(keyword: str, value: Any) -> str | None:

@@ -99,7 +99,7 @@ class DecimalText(Plan):
         return value
 
     def encode(self, value: Any) -> Any:
-        return str(value)
+        return str(value) if isinstance(value, int | float) else value
 
     def matches(self, value: Any) -> bool:
         return isinstance(value, str | int | float) and not isinstance(value, bool)

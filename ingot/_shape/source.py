@@ -50,6 +50,22 @@ class _Source(GenerateJsonSchema):
         """Refuse, also inside a union, from which pydantic would silently drop the member."""
         raise Unaskable(error_info)
 
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        """Leave out the title that is the class's name; what the caller calls it stays."""
+        return _untitled(super().model_schema(schema), schema["cls"])
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        """Likewise."""
+        return _untitled(super().dataclass_schema(schema), schema["cls"])
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
+        """Likewise."""
+        return _untitled(super().typed_dict_schema(schema), schema.get("cls"))
+
+    def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
+        """Likewise."""
+        return _untitled(super().enum_schema(schema), schema["cls"])
+
     def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
         """Refuse."""
         raise Unaskable("binary")
@@ -147,6 +163,12 @@ class _Source(GenerateJsonSchema):
                 ]
             }
         )
+
+
+def _untitled(made: JsonSchemaValue, cls: type[Any] | None) -> JsonSchemaValue:
+    if cls is not None and made.get("title") == cls.__name__:
+        del made["title"]
+    return made
 
 
 _BOUNDS = {

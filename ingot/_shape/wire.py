@@ -18,7 +18,7 @@ from ingot._shape.nodes import (
     ref_name,
 )
 from ingot._shape.objects import object_node
-from ingot._shape.phrases import Constraint, phrase
+from ingot._shape.phrases import Constraint, phrase, rank
 from ingot._shape.plan import DecimalText, JSONText, Leaf, Plan, Reference, Union
 from ingot._shape.source import MARK
 
@@ -193,7 +193,8 @@ class _Writer:
     def scalar(self, node: Schema, type_: str, path: str, note: str | None = None) -> Schema:
         schema: Schema = {"type": type_}
         notes = [note] if note else []
-        for keyword, value in node.items():
+        for keyword in sorted(node, key=rank):
+            value = node[keyword]
             if keyword in _NOTES or keyword in ("type", MARK, *_STRUCTURE):
                 continue
             words = phrase(keyword, value)

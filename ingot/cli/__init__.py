@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line; this is the console script."""
     try:
-        import rich  # noqa: F401 (the extra is typer and rich)
-        import typer  # noqa: F401
+        for module in ("typer", "rich"):
+            import_module(module)
     except ImportError:
         from ingot.cli.plain import run
 

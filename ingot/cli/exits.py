@@ -10,9 +10,19 @@ from ingot import errors
 from ingot.cli import show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
-__all__ = ["CODES", "INTERRUPTED", "NOT_CONFIGURED", "USAGE", "MisuseError", "code_of", "guarded"]
+__all__ = [
+    "CODES",
+    "INTERRUPTED",
+    "NOT_CONFIGURED",
+    "USAGE",
+    "MisuseError",
+    "code_of",
+    "guarded",
+    "meanings",
+    "told",
+]
 
 USAGE = 2
 NOT_CONFIGURED = 3
@@ -62,10 +72,13 @@ def meanings() -> list[tuple[int, str]]:
 _WORDS = (
     (r"is in `\.text`", "is shown by --show-reply"),
     (r"\brepair=(\d+)", r"--repair \1"),
+    (r"\bretry=…", "--retry"),
     (r"\bmax_tokens\b", "--max-tokens"),
     (r'\bconstrain="(\w+)"', r"--constrain \1"),
     (r"\bmodel='([^']*)'", r"--model \1"),
+    (r", or a Retry\b", ""),
     (r"\bpass (?:api_key|base_url)=…, ", ""),
+    (r"\bbase_url\b", "--base-url"),
 )
 """How settings are written in Python, and how on the command line."""
 
@@ -79,7 +92,7 @@ def told(error: Exception) -> str:
 
 
 @contextmanager
-def guarded(*, reply: bool = False) -> Iterator[None]:
+def guarded(*, reply: bool = False) -> Generator[None]:
     """
     Turn an error of ingot into one line on stderr and its exit code.
 

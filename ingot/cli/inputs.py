@@ -32,7 +32,7 @@ def prompt(given: str) -> str:
 
 def context(given: Iterable[str]) -> dict[str, str]:
     """
-    Return context values by name, from `name=text`, `name=@file` or `name=@@text` for a text with an `@` first.
+    Return context values by name, from `name=text` or `name=@file`; `@@` is a plain `@`.
 
     Raises:
         MisuseError: One is malformed, named twice, or its file cannot be read as text.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from ingot._shape.shape import shape_of
@@ -13,21 +12,10 @@ from ingot.cli import show
 if TYPE_CHECKING:
     from ingot._shape.wire import Constraint
 
-__all__ = ["Sent", "Server", "sent_to", "show_sent"]
+__all__ = ["SERVERS", "Sent", "sent_to", "show_sent"]
 
-
-class Server(StrEnum):
-    """Whom a type is written for."""
-
-    openai = "openai"
-    anthropic = "anthropic"
-    local = "local"
-    prompt = "prompt"
-
-    @property
-    def dialect(self) -> str:
-        """The dialect it takes."""
-        return "open" if self is Server.local else str(self)
+SERVERS = {"openai": "openai", "anthropic": "anthropic", "local": "open", "prompt": "prompt"}
+"""Dialect by the word for a kind of server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +46,18 @@ class Sent:
     obstacles: tuple[str, ...]
 
 
-def sent_to(server: Server, t: Any) -> Sent:
+def sent_to(server: str, t: Any) -> Sent:
     """
-    Return what *server* is sent for *t*.
+    Return what *server*, one of SERVERS, is sent for *t*.
 
     Raises:
         UnsupportedTypeError: *t* cannot be asked for.
     """
-    shape = shape_of(t, server.dialect)
+    shape = shape_of(t, SERVERS[server])
     wire = shape.wire
     return Sent(
         type=shape.target.name,
-        server=str(server),
+        server=server,
         kind=shape.kind,
         name=None if wire is None else shape.schema_name,
         schema=None if wire is None else wire.schema,

@@ -9,23 +9,28 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
 __all__ = ["error", "note", "prose", "table", "tree", "waiting"]
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 """What would steer a terminal; a model's text must not."""
+
+_UNESCAPED = re.compile(r"[\x7f-\x9f]")
+"""What would steer a terminal, and JSON lets stand."""
+
+_FOREIGN = re.compile(r"[^\x00-\x7e]")
 
 
 def tree(value: Any) -> None:
     """Print *value* as JSON: indented on a terminal, on one line elsewhere."""
-    text = json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)
-    if not _writable(text, sys.stdout) or sys.stdout.isatty():
-        text = re.sub(r"[^\x00-\x7e]" if not _writable(text, sys.stdout) else _C1, _escaped, text)
+    terminal = sys.stdout.isatty()
+    text = json.dumps(value, ensure_ascii=False, indent=2 if terminal else None)
+    if not _writable(text, sys.stdout):
+        text = _FOREIGN.sub(_escaped, text)
+    elif terminal:
+        text = _UNESCAPED.sub(_escaped, text)
     _write(text, sys.stdout)
-
-
-_C1 = r"[\x7f-\x9f]"
 
 
 def prose(text: str) -> None:
@@ -61,13 +66,17 @@ def table(
         rows: Cells, all rows of one length.
         stream: Where to; None for stdout.
     """
-    stream = stream or sys.stdout
-    if stream.isatty() and (console := _console(stream)) is not None:
+    out = sys.stdout if stream is None else stream
+    if out.isatty() and (console := _console(out)) is not None:
         from rich.table import Table
         from rich.text import Text
 
         drawn = Table(
-            title=Text(title, "bold"), title_justify="left", box=None, pad_edge=False, padding=(0, 2)
+            title=Text(title, "bold"),
+            title_justify="left",
+            box=None,
+            pad_edge=False,
+            padding=(0, 2),
         )
         for name in head or [""] * len(rows[0] if rows else []):
             drawn.add_column(name, header_style="dim", overflow="fold")
@@ -79,14 +88,14 @@ def table(
         return
     lines = [head, *rows] if head else [*rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    _write(title, stream)
+    _write(title, out)
     for line in lines:
         padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        _write("  " + "  ".join(padded).rstrip(), stream)
+        _write("  " + "  ".join(padded).rstrip(), out)
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
+def waiting(what: str) -> Generator[None]:
     """Show on stderr that something takes its time, if there is a terminal to show it on."""
     console = _console(sys.stderr) if sys.stderr.isatty() else None
     if console is None:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import ast
-import collections.abc
-import contextlib
-import datetime
-import decimal
-import importlib
-import os
 import re
-import sys
 import types
 import typing
-import uuid
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ingot._shape.content import File, Json, Markdown, Text
-from ingot.errors import TypeExpressionError, nearest
+from ingot._spelling import nearest
+from ingot.cli.names import BARE, INGOT, KNOWN, OTHERS, PLACES, UnfoundError, type_of
+from ingot.errors import TypeExpressionError
 from ingot.typenames import to_python
 
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Iterable
 
 __all__ = ["parse_type"]
 
@@ -35,68 +28,11 @@ _DEEPEST = 32
 _SHOWN = 80
 """Characters of the text that a message repeats."""
 
-_HOMES: dict[str, dict[str, Any]] = {
-    "builtins": {
-        t.__name__: t
-        for t in (str, int, float, bool, list, tuple, set, frozenset, dict, bytes, object)
-    },
-    "typing": {
-        "Annotated": typing.Annotated,
-        "Any": Any,
-        "Dict": dict,
-        "FrozenSet": frozenset,
-        "List": list,
-        "Literal": typing.Literal,
-        "Mapping": collections.abc.Mapping,
-        "Optional": typing.Optional,
-        "Sequence": collections.abc.Sequence,
-        "Set": set,
-        "Tuple": tuple,
-        "Union": typing.Union,
-    },
-    "datetime": {
-        t.__name__: t
-        for t in (datetime.datetime, datetime.date, datetime.time, datetime.timedelta)
-    },
-    "decimal": {"Decimal": decimal.Decimal},
-    "uuid": {"UUID": uuid.UUID},
-    "ingot": {"File": File, "Json": Json, "Markdown": Markdown, "Text": Text},
-}
-_BARE = {name: t for home in _HOMES.values() for name, t in home.items()}
-_KNOWN = {
-    **_BARE,
-    **{f"{module}.{name}": t for module, home in _HOMES.items() for name, t in home.items()},
-}
-"""What a name stands for, alone or after its module."""
-
-_INGOT = ("string", "text", "markdown", "int", "float", "bool", "json", "file", "bytes")
-"""Ingot's own names; `[]` after one makes a list of it."""
-
-_OTHERS = {
-    "array": "list",
-    "boolean": "bool",
-    "double": "float",
-    "integer": "int",
-    "map": "dict",
-    "null": "None",
-    "number": "float",
-    "string": "str",
-}
-"""Names of other languages, and what they are here."""
-
-_PLACES = {
-    list: 1,
-    set: 1,
-    frozenset: 1,
-    collections.abc.Sequence: 1,
-    typing.Optional: 1,
-    dict: 2,
-    collections.abc.Mapping: 2,
-}
-"""How many types stand in the brackets of a name."""
+_SAID = 200
+"""Characters of each part of what is said; names in it may be as long as the text."""
 
 _COLON = "\u02d0"
-"""Stands for the colon of `module:Name` in what is parsed: a letter for Python, and one character too."""
+"""Stands for the colon of `module:Name` in what is parsed: one character, a letter for Python."""
 
 _PIECE = re.compile(
     r"""(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
@@ -109,12 +45,12 @@ _EXAMPLES = 'write a type such as `list[str]`, `int | None`, `Literal["a", "b"]`
 
 def parse_type(text: str) -> Any:
     """
-    Return the type that *text* means; nothing in it is run, apart from the import of a named module.
+    Return the type that *text* means; nothing is run but the import of a module it names.
 
     Args:
-        text: A type expression such as `dict[str, int | None]`; `module:Name`, alone or inside one, for
-            a type of a module, which is looked for in the working directory too; or one of Ingot's own
-            names such as `string[]`.
+        text: A type expression such as `dict[str, int | None]`; `module:Name`, alone or inside one,
+            for a type of a module, also one of the working directory; or one of Ingot's own names
+            such as `string[]`.
 
     Raises:
         TypeExpressionError: It means no type; what is wrong, and where.
@@ -132,26 +68,27 @@ class _Reader:
 
     def read(self) -> Any:
         if not self.text:
-            self.fail("nothing is written", advice=_EXAMPLES)
+            raise self.wrong("nothing is written", advice=_EXAMPLES)
         if len(self.text) > _LONGEST:
-            self.fail(
+            raise self.wrong(
                 f"it has {len(self.text)} characters, and {_LONGEST} are allowed",
                 advice="define the type in a module, and write module:Name",
             )
         own = re.fullmatch(r"(\w+)((?:\[\])*)", self.text)
-        if own is not None and (own[2] or own[1] not in _KNOWN):
+        if own is not None and (own[2] or own[1] not in KNOWN):
             made = self.own(own[1], own[2])
             if made is not None:
                 return made
         self.source = self.prepared()
         return self.node(self.tree())
 
-    def fail(self, reason: str, at: ast.AST | int | None = None, *, advice: str = "") -> NoReturn:
-        """Raise the one error there is."""
-        shown = self.text if len(self.text) <= _SHOWN else self.text[: _SHOWN - 1] + "…"
-        position = self.place(at) if isinstance(at, ast.AST) else at
-        # What is said of a cause stands in the reason; a chain would only repeat it.
-        raise TypeExpressionError(shown, reason, position=position, advice=advice or None) from None
+    def wrong(
+        self, reason: str, at: ast.AST | int | None = None, *, advice: str = ""
+    ) -> TypeExpressionError:
+        """The one error there is."""
+        place = self.place(at) if isinstance(at, ast.AST) else at
+        shown, reason, advice = _cut(self.text, _SHOWN), _cut(reason, _SAID), _cut(advice, _SAID)
+        return TypeExpressionError(shown, reason, position=place, advice=advice or None)
 
     def place(self, node: ast.AST) -> int | None:
         """Where *node* begins, in characters; `ast` counts bytes."""
@@ -164,16 +101,15 @@ class _Reader:
     def own(self, name: str, lists: str) -> Any:
         """Read one of Ingot's own names; None if it is none and may be something else."""
         if len(lists) // 2 > _DEEPEST:
-            self.fail(f"it is nested more than {_DEEPEST} deep")
-        if name in _INGOT:
+            raise self.wrong(f"it is nested more than {_DEEPEST} deep")
+        if name in INGOT:
             return to_python(self.text, {})
         if not lists:
             return None
-        if name in _PLACES or name == "tuple":
-            self.fail("nothing stands in the brackets", len(name) + 1, advice=_EXAMPLES)
-        same = next((own for own in _INGOT if own == {"str": "string"}.get(name)), None)
-        near = f"; did you mean '{same}[]'?" if same else nearest(name, _INGOT)
-        self.fail(
+        if KNOWN.get(name) in (*PLACES, tuple):
+            raise self.wrong("nothing stands in the brackets", len(name) + 1, advice=_EXAMPLES)
+        near = "; did you mean 'string[]'?" if name == "str" else nearest(name, INGOT)
+        raise self.wrong(
             f"`{name}` is not one of Ingot's type names{near}",
             0,
             advice="a list of a type of your own is written list[module:Name]",
@@ -187,7 +123,7 @@ class _Reader:
             nonlocal depth
             depth += (found["open"] is not None) - (found["close"] is not None)
             if depth > _DEEPEST:
-                self.fail(f"it is nested more than {_DEEPEST} deep", found.start())
+                raise self.wrong(f"it is nested more than {_DEEPEST} deep", found.start())
             if found["space"]:
                 return " "
             return f"{found['module']}{_COLON}" if found["module"] else found[0]
@@ -202,12 +138,14 @@ class _Reader:
         except SyntaxError as error:
             where = None if error.offset is None else min(max(error.offset - 1, 0), len(self.text))
             what = (error.msg or "invalid syntax").replace(_COLON, ":")
-            self.fail(f"this is not how a type is written ({what})", where, advice=_EXAMPLES)
+            raise self.wrong(
+                f"this is not how a type is written ({what})", where, advice=_EXAMPLES
+            ) from error
         except (ValueError, RecursionError, MemoryError) as error:
             what = "it is nested too deeply"
             if isinstance(error, ValueError):
                 what = "it holds characters that no text may hold"
-            self.fail(what, advice=_EXAMPLES)
+            raise self.wrong(what, advice=_EXAMPLES) from error
 
     # From tree to type
 
@@ -216,41 +154,45 @@ class _Reader:
             case ast.Constant(value=None):
                 return None
             case ast.Name() | ast.Attribute():
-                return self.name(node)
+                found = self.name(node)
+                if any(found is form for form in (typing.Literal, typing.Optional, typing.Union)):
+                    said = f"`{self.dotted(node)}` says nothing without […]"
+                    raise self.wrong(said.replace(_COLON, ":"), node, advice=_EXAMPLES)
+                return found
             case ast.BinOp(op=ast.BitOr()):
                 return self.union(node)
             case ast.Subscript():
                 return self.generic(node)
             case ast.Constant(value=str()):
                 advice = f"a class is written module:Name, a fixed text Literal[{node.value!r:.40}]"
-                self.fail("a text stands where a type should", node, advice=advice)
+                raise self.wrong("a text stands where a type should", node, advice=advice)
             case ast.Tuple():
                 advice = "write tuple[A, B] for both, A | B for one of them"
-                self.fail("several types stand where one should", node, advice=advice)
+                raise self.wrong("several types stand where one should", node, advice=advice)
             case _:
                 what = _WORDS.get(type(node), "something that is no type")
-                self.fail(f"{what} stands where a type should", node, advice=_EXAMPLES)
+                raise self.wrong(f"{what} stands where a type should", node, advice=_EXAMPLES)
 
     def name(self, node: ast.Name | ast.Attribute) -> Any:
         dotted = self.dotted(node)
         if _COLON in dotted:
-            return self.reference(node, *dotted.split(_COLON, 1))
-        if dotted not in _KNOWN:
-            self.unknown(node, dotted)
-        if _KNOWN[dotted] is typing.Annotated:
+            return self.reference(node, dotted)
+        if dotted not in KNOWN:
+            raise self.unknown(node, dotted)
+        if KNOWN[dotted] is typing.Annotated:
             advice = "define the type in a module, and write module:Name"
-            self.fail("Annotated cannot be written as text", node, advice=advice)
-        return _KNOWN[dotted]
+            raise self.wrong("Annotated cannot be written as text", node, advice=advice)
+        return KNOWN[dotted]
 
-    def unknown(self, node: ast.expr, dotted: str) -> NoReturn:
+    def unknown(self, node: ast.expr, dotted: str) -> TypeExpressionError:
         module, _, last = dotted.rpartition(".")
-        near = nearest(dotted, [*_BARE, "None"])
-        if dotted in _OTHERS:
-            near = f"; did you mean {_OTHERS[dotted]!r}?"
+        near = nearest(dotted, [*BARE, "None"])
+        if dotted in OTHERS:
+            near = f"; did you mean {OTHERS[dotted]!r}?"
         elif module:
             near = f"; did you mean '{module}:{last}'?"
         advice = "" if near else f"a type of your own is written module:{last}"
-        self.fail(f"there is no type `{dotted}`{near}", node, advice=advice)
+        return self.wrong(f"there is no type `{dotted}`{near}", node, advice=advice)
 
     def dotted(self, node: ast.expr) -> str:
         steps: list[str] = []
@@ -258,7 +200,9 @@ class _Reader:
             steps.append(node.attr)
             node = node.value
         if not isinstance(node, ast.Name):
-            self.fail("a name is asked of something that is no module", node, advice=_EXAMPLES)
+            raise self.wrong(
+                "a name is asked of something that is no module", node, advice=_EXAMPLES
+            )
         return ".".join([node.id, *reversed(steps)])
 
     def union(self, node: ast.expr) -> Any:
@@ -266,35 +210,37 @@ class _Reader:
         while isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             members.append(node.right)
             node = node.left
-        return typing.Union[tuple(map(self.node, [node, *reversed(members)]))]
+        return _union(map(self.node, [node, *reversed(members)]))
 
     def generic(self, node: ast.Subscript) -> Any:
         if not isinstance(node.value, ast.Name | ast.Attribute):
-            self.fail("brackets may only follow a name", node.value, advice=_EXAMPLES)
+            raise self.wrong("brackets may only follow a name", node.value, advice=_EXAMPLES)
         name = self.dotted(node.value)
         base: Any = self.name(node.value)
         inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if base is typing.Literal:
             if not inside:
-                self.fail("Literal holds no value", node, advice='write Literal["a", "b"]')
+                raise self.wrong("Literal holds no value", node, advice='write Literal["a", "b"]')
             return typing.Literal[tuple(map(self.literal, inside))]
         if base is tuple:
             return self.places(inside)
-        wanted = _PLACES.get(base)
+        wanted = PLACES.get(base)
         if wanted is not None and wanted != len(inside):
             types_ = "one type" if wanted == 1 else "two types"
-            self.fail(f"`{name}[…]` takes {types_}, and {len(inside)} are given", node)
+            raise self.wrong(f"`{name}[…]` takes {types_}, and {len(inside)} are given", node)
         parts = tuple(map(self.node, inside))
         if base in (typing.Union, typing.Optional):
-            return typing.Union[(*parts, None) if base is typing.Optional else parts]
+            return _union((*parts, None) if base is typing.Optional else parts)
         if wanted is not None:
             return types.GenericAlias(base, parts)
         if _COLON not in name:
-            self.fail(f"`{name}` takes no […]", node)
+            raise self.wrong(f"`{name}` takes no […]", node)
         try:
             return base[parts]
-        except Exception as error:  # noqa: BLE001 (the class of someone else says what it takes)
-            self.fail(f"`{name.replace(_COLON, ':')}` does not take these […]: {error}", node)
+        except Exception as error:
+            raise self.wrong(
+                f"`{name.replace(_COLON, ':')}` does not take these […]: {error}", node
+            ) from error
 
     def places(self, inside: list[ast.expr]) -> Any:
         match inside:
@@ -312,40 +258,14 @@ class _Reader:
             ):
                 return -number
             case _:
-                self.fail("Literal takes texts, whole numbers, True, False and None", node)
+                raise self.wrong("Literal takes texts, whole numbers, True, False and None", node)
 
-    # Types of modules
-
-    def reference(self, node: ast.expr, module: str, path: str) -> Any:
-        found: Any = self.module(node, module)
-        for step in path.split("."):
-            try:
-                found = getattr(found, step)
-            except AttributeError:
-                near = nearest(step, [name for name in dir(found) if not name.startswith("_")])
-                self.fail(f"`{module}` has no `{path}`{near}", node)
-            except Exception as error:  # noqa: BLE001 (a module may make its names when asked)
-                self.fail(f"`{module}:{path}` cannot be had: {_told(error)}", node)
-        if not _is_type(found):
-            kind = type(found).__name__
-            self.fail(f"`{module}:{path}` is no type, but a value of type `{kind}`", node)
-        return found
-
-    def module(self, node: ast.expr, module: str) -> types.ModuleType:
-        here = os.getcwd()  # noqa: PTH109 (sys.path holds texts)
-        if not sys.flags.safe_path and here not in sys.path and "" not in sys.path:
-            sys.path.insert(0, here)
+    def reference(self, node: ast.expr, dotted: str) -> Any:
+        module, _, path = dotted.partition(_COLON)
         try:
-            # What a module prints while it is imported is no part of the answer.
-            with contextlib.redirect_stdout(sys.stderr):
-                return importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            if f"{module}.".startswith(f"{error.name}."):
-                advice = "modules of the working directory and installed ones can be named"
-                self.fail(f"there is no module `{error.name}`", node, advice=advice)
-            self.fail(f"the module `{module}` does not import: {_told(error)}", node)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 (the code of someone else)
-            self.fail(f"the module `{module}` does not import: {_told(error)}", node)
+            return type_of(module, path)
+        except UnfoundError as error:
+            raise self.wrong(error.reason, node, advice=error.advice) from error
 
 
 _WORDS: dict[type[ast.expr], str] = {
@@ -364,14 +284,10 @@ _WORDS: dict[type[ast.expr], str] = {
 """What may be found where a type should stand."""
 
 
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+def _union(members: Iterable[Any]) -> Any:
+    form: Any = typing.Union
+    return form[tuple(members)]
 
 
-def _is_type(found: Any) -> bool:
-    """Whether *found* can stand for a type: a class, an alias, a NewType, a form of typing."""
-    if isinstance(found, type) or found is None or typing.get_origin(found) is not None:
-        return True
-    if hasattr(found, "__value__") or hasattr(found, "__supertype__"):
-        return True
-    return type(found).__module__ in ("typing", "typing_extensions")
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
