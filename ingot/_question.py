@@ -10,7 +10,6 @@ from ingot._flow import converse
 from ingot._prompt import say
 from ingot._request import Request
 from ingot._retry import Retry
-from ingot.errors import UnsupportedTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,13 +120,8 @@ def arguments(args: tuple[Any, ...], t: Any, unset: object) -> tuple[Any, Any]:
         return t, args[0]
     if t is unset and len(args) == 2:
         return args[0], args[1]
-    if t is unset and len(args) == 1 and isinstance(args[0], str):
-        raise UnsupportedTypeError(
-            "?",
-            "no type was given",
-            advice="write ask(list[str], prompt) or ask[list[str]](prompt)",
-        )
     wanted = "a prompt" if t is not unset else "a type and a prompt"
     raise TypeError(
-        f"ask takes {wanted}, and settings by name; {len(args)} positional arguments came"
+        f"ask takes {wanted}, and settings by name, but {len(args)} positional arguments came; "
+        "write ask(list[str], prompt) or ask[list[str]](prompt)"
     )

@@ -260,7 +260,17 @@ class AnswerError(IngotError):
         super().__init__(message, advice=advice)
 
 
-class RefusedError(AnswerError):
+class _NoAnswerMeantError(AnswerError):
+    what: ClassVar[str]
+
+    def __init__(self, explanation: str | None = None, **facts: Any) -> None:
+        self.explanation = explanation
+        said = f": {explanation[:500]}" if explanation else ""
+        advice = "rephrase the request, or ask another model"
+        super().__init__(f"{self.what}{said}", advice=advice, **facts)
+
+
+class RefusedError(_NoAnswerMeantError):
     """
     The model declined to answer.
 
@@ -269,28 +279,19 @@ class RefusedError(AnswerError):
     """
 
     code = "refused"
-
-    def __init__(self, explanation: str | None = None, **facts: Any) -> None:
-        self.explanation = explanation
-        said = f": {explanation}" if explanation else ""
-        super().__init__(
-            f"the model refused{said}", advice="rephrase the request, or ask another model", **facts
-        )
+    what = "the model refused"
 
 
-class ContentFilteredError(AnswerError):
-    """The vendor's filter held the answer back."""
+class ContentFilteredError(_NoAnswerMeantError):
+    """
+    The vendor's filter held the answer back.
+
+    Attributes:
+        explanation: The vendor's words on why, or None.
+    """
 
     code = "content_filtered"
-
-    def __init__(self, explanation: str | None = None, **facts: Any) -> None:
-        self.explanation = explanation
-        said = f": {explanation}" if explanation else ""
-        super().__init__(
-            f"the vendor's content filter held the answer back{said}",
-            advice="rephrase the request, or ask another model",
-            **facts,
-        )
+    what = "the vendor's content filter held the answer back"
 
 
 class TruncatedError(AnswerError):
@@ -360,8 +361,7 @@ class InvalidAnswerError(AnswerError):
 
     Attributes:
         target: T as text.
-        problems: Each place that does not fit, as `Problem` (path and message); empty when the text
-            is no JSON.
+        problems: Each place that does not fit, as `Problem`; empty when the text is no JSON.
     """
 
     code = "invalid_answer"
@@ -381,29 +381,18 @@ class InvalidAnswerError(AnswerError):
 class UnreadableAnswerError(InvalidAnswerError):
     """The text is not one JSON value."""
 
-    code = "invalid_answer"
-
     def __init__(self, reason: str, *, target: str, **facts: Any) -> None:
         self.reason = reason
-        facts.setdefault(
-            "advice", "the whole reply is in `.text`; repair=1 lets the model try again"
-        )
-        super().__init__(
-            f"the reply is not the JSON of a `{target}`: {reason}", target=target, **facts
-        )
+        facts.setdefault("advice", "the reply is in `.text`; repair=1 lets the model try again")
+        message = f"the reply is not the JSON of a `{target}`: {reason}"
+        super().__init__(message, target=target, **facts)
 
 
 class MismatchedAnswerError(InvalidAnswerError):
     """The text is JSON, and it does not fit T."""
 
-    code = "invalid_answer"
-
     def __init__(self, problems: Sequence[Problem], *, target: str, **facts: Any) -> None:
         shown = "; ".join(str(problem) for problem in problems[:_SHOWN])
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        super().__init__(
-            f"the reply does not fit `{target}`: {shown}{more}",
-            target=target,
-            problems=problems,
-            **facts,
-        )
+        message = f"the reply does not fit `{target}`: {shown}{more}"
+        super().__init__(message, target=target, problems=problems, **facts)

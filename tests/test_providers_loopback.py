@@ -19,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from email.utils import formatdate
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import httpx2
@@ -93,7 +92,11 @@ def provider(api: str, url: str) -> SDKProvider:
 def body(api: str, text: str | None, **facts: Any) -> dict[str, Any]:
     """A whole reply of *api* in which the model says *text*."""
     if api == "openai.chat":
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        choice = {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": text},
+        }
         usage = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
         made: dict[str, Any] = {"id": "c", "object": "chat.completion", "choices": [choice]}
     elif api == "openai.responses":
@@ -315,9 +318,7 @@ async def test_tasks_share_one_provider() -> None:
     """A hundred tasks of one loop get their own answers, through one client."""
     with SERVER.play(echo) as server:
         model = provider("openai.chat", server.url)
-        answers = await asyncio.gather(
-            *(ask.aio(int, str(n), model=model) for n in range(100))
-        )
+        answers = await asyncio.gather(*(ask.aio(int, str(n), model=model) for n in range(100)))
 
     assert answers == list(range(100))
 
@@ -332,7 +333,9 @@ def test_a_large_bound_is_sent(api: str) -> None:
     assert "64000" in server.heard[0].body.decode()
 
 
-BUSY = refused("openai.chat", 429, "Rate limit reached", type="rate_limit_exceeded", retry_after="30")
+BUSY = refused(
+    "openai.chat", 429, "Rate limit reached", type="rate_limit_exceeded", retry_after="30"
+)
 
 CHILD = """
 import sys, time
@@ -412,7 +415,10 @@ def test_says_who_asks_and_what(api: str) -> None:
     assert heard.headers["authorization"] == f"Bearer {KEY}"
     assert answer.model.endswith("/served")
     if api == "openai.chat":
-        assert sent["messages"] == [{"role": "system", "content": "s"}, {"role": "user", "content": "p"}]
+        assert sent["messages"] == [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": "p"},
+        ]
         assert sent["max_tokens"] == 9
         assert sent["response_format"]["json_schema"]["strict"] is True
         assert set(sent) == {"model", "messages", "max_tokens", "response_format"}
@@ -545,7 +551,12 @@ def test_params_can_ask_for_a_verbosity() -> None:
     """Responses' `text` keeps its format."""
     with SERVER.play([said("openai.responses", 1)]) as server:
         model = provider("openai.responses", server.url)
-        ask(int, "p", model=model, params={"text": {"verbosity": "low"}, "reasoning": {"effort": "low"}})
+        ask(
+            int,
+            "p",
+            model=model,
+            params={"text": {"verbosity": "low"}, "reasoning": {"effort": "low"}},
+        )
 
     assert set(server.heard[0].json["text"]) == {"format", "verbosity"}
     assert server.heard[0].json["reasoning"] == {"effort": "low"}
@@ -624,7 +635,9 @@ def test_each_status_has_its_error(api: str, status: int, expected: type[Excepti
 
 
 NOT_REPLIES = {
-    "a page": Reply("<!DOCTYPE html><html><body>Welcome</body></html>", 200, {"content-type": "text/html"}),
+    "a page": Reply(
+        "<!DOCTYPE html><html><body>Welcome</body></html>", 200, {"content-type": "text/html"}
+    ),
     "an array": Reply(b"[]"),
     "null": Reply(b"null"),
     "a text": Reply(b'"hello"'),
@@ -642,7 +655,10 @@ def test_what_is_no_reply(api: str, name: str) -> None:
         found = list(both(provider(api, server.url)))
 
     assert [type(error) for error in found] == [errors.ProviderProtocolError] * 2
-    assert all("base_url" in str(error) or "127.0.0.1" in str(error) or "address" in str(error) for error in found)
+    assert all(
+        "base_url" in str(error) or "127.0.0.1" in str(error) or "address" in str(error)
+        for error in found
+    )
     assert len(server.heard) == 2
 
 
@@ -674,7 +690,10 @@ def test_a_line_that_breaks_is_taken_up_again(api: str, reply: Reply) -> None:
         [one, other] = both(model, retry=retry)
 
     assert (answer.value, answer.attempts) == (1, 2)
-    assert (type(one), type(other)) == (errors.ProviderUnavailableError, errors.ProviderUnavailableError)
+    assert (type(one), type(other)) == (
+        errors.ProviderUnavailableError,
+        errors.ProviderUnavailableError,
+    )
     assert one.attempts == other.attempts == 2
     assert "2 attempts" in str(one)
 
@@ -682,12 +701,25 @@ def test_a_line_that_breaks_is_taken_up_again(api: str, reply: Reply) -> None:
 @every_api
 def test_an_error_inside_a_reply(api: str) -> None:
     """An error object with status 200 is judged by its words."""
-    said_no = {"error": {"type": "overloaded_error", "code": "server_error", "message": "Overloaded"}}
+    said_no = {
+        "error": {"type": "overloaded_error", "code": "server_error", "message": "Overloaded"}
+    }
     with SERVER.play([Reply(said_no), said(api, 1)]) as server:
         answer = ask.answer(int, "p", model=provider(api, server.url), retry=Retry(wait=short()))
 
     assert (answer.value, answer.attempts) == (1, 2)
     assert len(server.heard) == 2
+
+
+def test_an_assertion_of_a_double_is_not_hidden() -> None:
+    """What a transport of a test raises comes through as it is, also where the SDK wraps it."""
+
+    def reply(request: httpx2.Request) -> httpx2.Response:
+        raise AssertionError("not in this test")
+
+    for cls in (OpenAI, OpenAIChat, Anthropic):
+        with pytest.raises(AssertionError, match="not in this test"):
+            ask(int, "p", model=vendor(cls, reply))
 
 
 def test_nobody_listens() -> None:
@@ -758,7 +790,9 @@ NONSENSE = ["inf", "-5", "nan", "soon", "", "1e400", "Wed, 99 Foo 2026"]
 @pytest.mark.parametrize("asked", [*NONSENSE, "0", "Wed, 21 Oct 2015 07:28:00 GMT"])
 def test_nonsense_for_a_wait_is_no_wait(api: str, asked: str) -> None:
     """Whatever `retry-after` says that is no time to come, the ask goes on by its own clock."""
-    with SERVER.play([refused(api, 429, "Slow", type="x", retry_after=asked), said(api, 1)]) as server:
+    with SERVER.play(
+        [refused(api, 429, "Slow", type="x", retry_after=asked), said(api, 1)]
+    ) as server:
         answer = ask.answer(int, "p", model=provider(api, server.url), retry=Retry(wait=short()))
 
     assert (answer.value, answer.attempts) == (1, 2)
@@ -795,7 +829,9 @@ def test_milliseconds_go_first(api: str) -> None:
 def test_the_id_of_the_exchange_is_kept(api: str, header: str) -> None:
     """In answers and in errors about answers."""
     good, bad = said(api, 1), said(api, "x")
-    with SERVER.play([Reply(r.body, 200, {header: f"req_{n}"}) for n, r in enumerate((good, bad))]) as server:
+    with SERVER.play(
+        [Reply(r.body, 200, {header: f"req_{n}"}) for n, r in enumerate((good, bad))]
+    ) as server:
         model = provider(api, server.url)
         answer = ask.answer(int, "p", model=model)
         with pytest.raises(errors.MismatchedAnswerError) as caught:
@@ -830,7 +866,9 @@ def test_no_key_is_told_before_any_request(monkeypatch: pytest.MonkeyPatch) -> N
     for model in (OpenAI(), OpenAIChat(), Anthropic()):
         for error in both(model):
             assert type(error) is errors.NotConfiguredError
-            assert ["_API_KEY" in str(error), "api_key=" in str(error), "local" in str(error)] == [True] * 3
+            assert ["_API_KEY" in str(error), "api_key=" in str(error), "local" in str(error)] == [
+                True
+            ] * 3
 
 
 # Repair, and what it costs
@@ -863,7 +901,10 @@ def test_a_repair_turn(api: str) -> None:
         elif api == "openai.responses":
             assert theirs == body(api, '{"value": "x"}')["output"][0]
         else:
-            assert theirs == {"role": "assistant", "content": body(api, '{"value": "x"}')["content"]}
+            assert theirs == {
+                "role": "assistant",
+                "content": body(api, '{"value": "x"}')["content"],
+            }
         assert ours["role"] == "user"
 
 
@@ -947,7 +988,9 @@ def announced() -> bool:
     return {"openai", "openai-chat", "anthropic"} <= set(installed())
 
 
-@pytest.mark.skipif(not announced(), reason="the package is not installed, so nothing announces the plugins")
+@pytest.mark.skipif(
+    not announced(), reason="the package is not installed, so nothing announces the plugins"
+)
 @pytest.mark.parametrize(
     ("model", "suffix", "api"),
     [

@@ -109,7 +109,12 @@ def test_speaks_tenacity_for_waits(
         (tenacity.stop_after_attempt(5), 5, 0.0, False),
         (tenacity.stop_after_delay(10), 99, 9.9, True),
         (tenacity.stop_after_delay(10), 1, 10.0, False),
-        (tenacity.stop_any(tenacity.stop_after_attempt(2), tenacity.stop_after_delay(5)), 1, 6.0, False),
+        (
+            tenacity.stop_any(tenacity.stop_after_attempt(2), tenacity.stop_after_delay(5)),
+            1,
+            6.0,
+            False,
+        ),
         (tenacity.stop_after_attempt(2) | tenacity.stop_after_delay(5), 1, 1.0, True),
         (tenacity.stop_never, 1000, 1e6, True),
     ],

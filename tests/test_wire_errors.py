@@ -170,7 +170,11 @@ def test_a_status_error_of_an_sdk(client: Any) -> None:
     error = translate(raised(client, response(429, body, headers)), provider="p")
 
     assert isinstance(error, LIMIT)
-    assert (error.message, error.type, error.request_id) == ("p: Slow down", "rate_limit_error", "req_1")
+    assert (error.message, error.type, error.request_id) == (
+        "p: Slow down",
+        "rate_limit_error",
+        "req_1",
+    )
     assert (error.status, error.retry_after) == (429, 7.0)
 
 
@@ -219,7 +223,10 @@ def caused(error: Exception, cause: Exception) -> Exception:
         (caused(anthropic.APIConnectionError(request=REQUEST), httpx2.ConnectError("no")), DOWN),
         (httpx2.ReadError("reset"), DOWN),
         (httpx2.RemoteProtocolError("gone"), DOWN),
-        (openai.APIError("failed", REQUEST, body={"code": "server_error", "message": "failed"}), DOWN),
+        (
+            openai.APIError("failed", REQUEST, body={"code": "server_error", "message": "failed"}),
+            DOWN,
+        ),
         (openai.APIError("limit", REQUEST, body={"code": "rate_limit_exceeded"}), LIMIT),
         (openai.APIError("what", REQUEST, body=None), WRONG),
         (openai.OpenAIError("The api_key client option must be set"), errors.NotConfiguredError),
@@ -233,7 +240,13 @@ def test_other_exceptions_of_an_sdk(error: Exception, expected: type[Exception])
 
 @pytest.mark.parametrize(
     "error",
-    [ValueError("mine"), TypeError("unexpected keyword"), KeyError("k"), RuntimeError("bug"), OSError(5)],
+    [
+        ValueError("mine"),
+        TypeError("unexpected keyword"),
+        KeyError("k"),
+        RuntimeError("bug"),
+        OSError(5),
+    ],
 )
 def test_what_is_no_sdks_is_left_alone(error: Exception) -> None:
     """A fault of the program is not dressed up as the vendor's."""
