@@ -177,9 +177,13 @@ async def _raise(error: Exception) -> Any:
     raise error
 
 
+_PRIVATE = ("api_key", "base_url")
+"""Settings that are in no repr and no pickle."""
+
+
 class Configured(Generic[T]):
     """
-    An ask with settings, and perhaps a type, bound to it; immutable, pickled without its key.
+    An ask with settings, and perhaps a type, bound to it; immutable; pickled without its key.
 
     Made by `ask.using(…)` and `ask[T]`. Call it as `ask` is called.
     """
@@ -200,13 +204,13 @@ class Configured(Generic[T]):
 
         typed = "" if self._t is _UNSET else f"[{type_name(self._t)}]"
         shown = ", ".join(
-            f"{name}={'…' if name == 'api_key' else repr(value)}"
+            f"{name}={'…' if name in _PRIVATE else repr(value)}"
             for name, value in self._bound.items()
         )
         return f"ask{typed}" + (f".using({shown})" if shown else "")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        bound = {name: value for name, value in self._bound.items() if name != "api_key"}
+        bound = {name: value for name, value in self._bound.items() if name not in _PRIVATE}
         return (_configured, (None if self._t is _UNSET else (self._t,), bound))
 
     def __eq__(self, other: object) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from ingot._redact import redact
+from ingot._fields import as_object, as_text
+from ingot._redact import public_url, redact
 from ingot.errors import (
     NotConfiguredError,
     ProviderAuthError,
@@ -163,7 +164,7 @@ def translate(
     """
     names = {cls.__name__ for cls in type(error).__mro__}
     home = type(error).__module__.partition(".")[0]
-    where = url or "the vendor"
+    where = public_url(url) if url else "the vendor"
     if "APITimeoutError" in names or (home.startswith("http") and "TimeoutException" in names):
         return ProviderTimeoutError("no reply in time", provider=provider, advice="raise timeout")
     if "APIStatusError" in names:
@@ -194,30 +195,26 @@ def _of_wire(error: BaseException) -> bool:
 def _status(error: Any, provider: str, secrets: Iterable[str]) -> ProviderError:
     response = error.response
     body: Any = error.body
-    inner = body.get("error", body) if isinstance(body, dict) else body
-    said = inner.get("detail") if isinstance(inner, dict) else inner
-    inner = inner if isinstance(inner, dict) else {}
-    message = inner.get("message")
-    if not isinstance(message, str):
-        message = _page(said, error) if isinstance(said, str) else f"HTTP {error.status_code}"
+    part = as_object(body).get("error", body)
+    inner = as_object(part)
+    said = as_text(inner.get("detail")) or as_text(part)
+    message = as_text(inner.get("message"))
+    if message is None:
+        message = _page(said, error) if said else f"HTTP {error.status_code}"
     headers = response.headers
     return failure(
         message,
         provider=provider,
         status=error.status_code,
         words=[
-            _word(getattr(error, "error_code", None)),
-            _word(inner.get("code")),
-            _word(inner.get("type")),
+            as_text(getattr(error, "error_code", None)),
+            as_text(inner.get("code")),
+            as_text(inner.get("type")),
         ],
         secrets=secrets,
         retry_after=retry_after(headers),
         request_id=headers.get("x-request-id") or headers.get("request-id"),
     )
-
-
-def _word(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _page(body: str, error: Any) -> str:

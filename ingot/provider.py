@@ -7,9 +7,12 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ingot._fields import as_count, as_object, as_objects, as_text
+from ingot._json import is_object
 from ingot._messages import Message, ToolCall, ToolResult
+from ingot._redact import public_url
 from ingot._request import Attachment, Format, Request, ToolDeclaration
 from ingot._response import Outcome, Response, Usage
 from ingot._wire_errors import failure, translate
@@ -36,6 +39,10 @@ __all__ = [
     "ToolDeclaration",
     "ToolResult",
     "Usage",
+    "as_count",
+    "as_object",
+    "as_objects",
+    "as_text",
     "failure",
     "merge_params",
     "refuse_settings",
@@ -115,12 +122,12 @@ class SDKProvider(Provider):
         self._awaiting: dict[Any, tuple[Any, AsyncGenerator[None]]] = {}
 
     def __repr__(self) -> str:
-        at = f" at {self.base_url}" if self.base_url else ""
+        at = " at an address of its own" if self.base_url else ""
         return f"<provider {self.name}{at}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A key is in no pickle: whoever unpickles brings their own.
-        return (_reconnect, (type(self), self.base_url))
+        # Neither key nor address is in a pickle: whoever unpickles it brings their own.
+        return (type(self), ())
 
     @property
     def api_key(self) -> str | None:
@@ -192,8 +199,8 @@ class SDKProvider(Provider):
         client = self._client()
         try:
             raw = self.create(client, arguments)
-        except Exception as error:
-            self._fail(error)
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
+            raise self._failed(error)  # noqa: B904 (it carries its cause)
         return self._read(raw)
 
     async def asend(self, request: Request) -> Response:
@@ -202,8 +209,8 @@ class SDKProvider(Provider):
         client = await self._aclient()
         try:
             raw = await self.create(client, arguments)
-        except Exception as error:
-            self._fail(error)
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
+            raise self._failed(error)  # noqa: B904 (it carries its cause)
         return self._read(raw)
 
     def _client(self) -> Any:
@@ -222,6 +229,8 @@ class SDKProvider(Provider):
         loop = asyncio.get_running_loop()
         held = self._awaiting.get(weakref.ref(loop))
         if held is None:
+            for other in [ref for ref in self._awaiting if ref() is None or ref().is_closed()]:
+                del self._awaiting[other]
             client = self._connected(awaiting=True)
             keeper = self._kept(weakref.ref(loop), client)
             # Begun here, the generator is closed by the loop at its end, and closes the client.
@@ -252,7 +261,7 @@ class SDKProvider(Provider):
             body = json.loads(content)
         except ValueError:
             raise self._not_json(content, http.status_code, request_id) from None
-        if not isinstance(body, dict):
+        if not is_object(body):
             raise ProviderProtocolError(
                 "the reply is JSON, and not an object",
                 provider=self.name,
@@ -275,20 +284,18 @@ class SDKProvider(Provider):
         return ProviderProtocolError(f"the reply is {what}", **facts, advice=self._look_at_url())
 
     def _look_at_url(self) -> str:
-        where = self.base_url or "the vendor's address"
+        where = public_url(self.base_url) if self.base_url else "the vendor's address"
         return f"see whether {where} is the API's own address, and not a web page's or a proxy's"
 
-    def _fail(self, error: Exception) -> NoReturn:
-        """Raise *error* as one of ours; one that is not the SDK's is raised as it is."""
+    def _failed(self, error: Exception) -> Exception:
+        """Translate an exception of the SDK; one that is not the SDK's is returned as it is."""
         secrets = [self.api_key or ""]
         failed = translate(error, provider=self.name, secrets=secrets, url=self.base_url)
         if failed is None:
-            raise error
-        raise failed from (None if failed is error.__cause__ else error)
-
-
-def _reconnect(cls: type[SDKProvider], base_url: str | None) -> SDKProvider:
-    return cls(base_url=base_url)
+            return error
+        if failed is not error.__cause__:
+            failed.__cause__ = error
+        return failed
 
 
 def refuse_settings(request: Request, provider: str, **why: str) -> None:
@@ -303,6 +310,14 @@ def refuse_settings(request: Request, provider: str, **why: str) -> None:
     for name, reason in why.items():
         if getattr(request, name) is not None:
             raise NotConfiguredError(f"{provider} cannot honour {name}: {reason}")
+
+
+_NOT_A_PARAM = {
+    "timeout": "there is a setting for it: timeout=…",
+    "stream": "ask waits for the whole answer",
+    "api_key": "there is a setting for it: api_key=…",
+    "base_url": "there is a setting for it: base_url=…",
+}
 
 
 def merge_params(arguments: dict[str, Any], params: Mapping[str, Any], provider: str) -> None:
@@ -321,6 +336,10 @@ def merge_params(arguments: dict[str, Any], params: Mapping[str, Any], provider:
             arguments[name] = {**arguments.get(name, {}), **value}
         elif name == "extra_body":
             continue
+        elif name in _NOT_A_PARAM:
+            raise NotConfiguredError(
+                f"params={{{name!r}: …}} is not a param", advice=_NOT_A_PARAM[name]
+            )
         elif name not in arguments:
             extras[name] = value
         elif isinstance(arguments[name], dict) and isinstance(value, dict):

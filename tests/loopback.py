@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine, for tests: it plays a list of replies and keeps what it heard."""
+"""A real HTTP server on this machine, for tests: it plays replies and keeps what it heard."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_json", "_price", "_problem", "_redact", "_spelling"),
-    ("_serde", "errors"),
+    ("_fields", "_serde", "errors"),
     ("_messages", "_retry", "_wire_errors", "_shape.content", "_shape.format"),
     ("_config", "_prompt", "_request", "_response", "typenames"),
     ("_answer", "_shape"),

@@ -153,7 +153,6 @@ def test_an_answer_knows_how_it_came_about() -> None:
 
 def test_an_answer_says_when_the_server_could_not_be_held_to_the_type() -> None:
     """And why."""
-
     with Script([{"value": 1, "children": []}, {"a": 1}], dialect="anthropic"):
         answer = ask.answer(Node, "p")
 

@@ -427,7 +427,7 @@ def test_a_doctor_says_where_settings_come_from(
         '[tool.ingot]\nmodel = "openai-chat/m"\nretry = 5\nparams = {secret = "x"}\n'
     )
     monkeypatch.setenv("INGOT_RETRY", "1")
-    monkeypatch.setenv("INGOT_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     told = json.loads(ingot("doctor", "--json").stdout)
     file = f"[tool.ingot] of {tmp_path / 'pyproject.toml'}"
 
@@ -435,7 +435,6 @@ def test_a_doctor_says_where_settings_come_from(
         "model": ("openai-chat/m", file),
         "params": ("secret", file),
         "retry": ("1", "INGOT_RETRY"),
-        "base_url": ("http://127.0.0.1:9/v1", "INGOT_BASE_URL"),
     } == {one["name"]: (one["value"], one["source"]) for one in told["settings"]}
     # A server of one's own needs no key.
     assert (None, True) == (told["chosen"]["obstacle"], told["ready"])

@@ -1,4 +1,4 @@
-"""The conversation as a plan, driven by hand: what it asks to be done, and what it makes of the replies."""
+"""The conversation as a plan, driven by hand: what it asks for, and what it makes of it."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_repair_is_bounded_and_does_not_grow() -> None:
 
 
 def test_a_failure_between_repairs_stays_out_of_the_conversation() -> None:
-    """Transport errors are retried with the repair turn as it was; each turn has attempts of its own."""
+    """The repair turn is sent again as it was; each turn has attempts of its own."""
     broken = reply('{"value": "x"}')
     effects, answer = play(down(), down(), broken, down(), down(), reply(), repair=1)
     sent = [effect.request for effect in effects if isinstance(effect, Send)]

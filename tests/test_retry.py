@@ -1,4 +1,4 @@
-"""When to try again: attempts, waits asked for, tenacity's strategies, and the words for giving up."""
+"""When to try again: attempts, waits, tenacity's strategies, and words for giving up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from ingot.errors import (
 )
 
 JITTER = 0.1
-"""Most that is added to a wait that the other end asked for, so that many do not come back at once."""
+"""Most that is added to a wait that was asked for, so that many do not come back at once."""
+
+
+RAISE = "raise it with retry=Retry(ceiling=…)"
 
 
 def failed(
@@ -38,7 +41,7 @@ def failed(
     ],
 )
 def test_only_what_may_pass_is_tried_again(cls: type[ProviderError], again: bool) -> None:
-    """An error that no waiting mends ends the ask, whatever it asks for and whatever the strategies say."""
+    """An error that no waiting mends ends the ask, whatever it and the strategies say."""
     assert (Retry().delay(1, failed(cls), 0.0) is not None) == again
     assert (Retry().delay(1, failed(cls, 0.0), 0.0) is not None) == again
     forever = Retry(stop=tenacity.stop_never, wait=tenacity.wait_none())
@@ -155,20 +158,20 @@ def test_a_strategy_sees_the_error() -> None:
             Retry(),
             1,
             failed(ProviderRateLimitError, 3600.0),
-            "it asked to wait 3600 s, more than the ceiling of 60 s; raise it with retry=Retry(ceiling=…)",
+            "it asked to wait 3600 s, more than the ceiling of 60 s; " + RAISE,
         ),
         (
             Retry(ceiling=5),
             1,
             failed(ProviderRateLimitError, 6.0),
-            "it asked to wait 6 s, more than the ceiling of 5 s; raise it with retry=Retry(ceiling=…)",
+            "it asked to wait 6 s, more than the ceiling of 5 s; " + RAISE,
         ),
     ],
 )
 def test_says_why_it_gave_up(
     retry: Retry, attempt: int, error: ProviderError, expected: str | None
 ) -> None:
-    """In words that name the setting; nothing for an error that was never going to be tried again."""
+    """In words that name the setting; nothing for an error that is never tried again."""
     assert retry.gave_up(attempt, error) == expected
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field, create_model, field_validator
+from shapes import SHAPES, Cat, Dog, Node, Point, User
 
 from ingot import (
     File,
@@ -27,7 +28,6 @@ from ingot import (
 from ingot._shape import shape as shape_module
 from ingot._shape.dialects import DIALECTS
 from ingot._shape.shape import Shape, shape_of
-from shapes import SHAPES, Cat, Dog, Node, Point, User
 
 STRICT = ("anthropic", "openai")
 IDS = [f"{index}-{re.sub('[^A-Za-z]+', '-', str(t))[:30]}" for index, (t, _) in enumerate(SHAPES)]
@@ -229,7 +229,11 @@ def test_what_has_no_json_names_its_field() -> None:
     assert caught.value.path == ("run",)
 
 
-@pytest.mark.parametrize("t", [3, "", "list[Nowhere]", list["Nowhere"], object(), ...], ids=repr)
+@pytest.mark.parametrize(
+    "t",
+    [3, "", "list[Nowhere]", list["Nowhere"], object(), ...],  # noqa: F821
+    ids=repr,
+)
 def test_what_is_no_type_is_refused_in_words(t: Any) -> None:
     """One clear error, whatever was passed."""
     with pytest.raises(UnsupportedTypeError, match="cannot ask for"):

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.skipif(
 
 
 class Wire:
-    """The other end of the line: it answers with *status* and *content*, and keeps what it was sent."""
+    """The other end of the line: it answers with *content*, and keeps what it was sent."""
 
     def __init__(self) -> None:
         self.status = 200
@@ -125,20 +125,20 @@ def of_chat(said: Any) -> dict[str, Any]:
     read = spent.prompt_tokens_details.cached_tokens or 0
     written = spent.prompt_tokens_details.cache_write_tokens or 0
     thought = spent.completion_tokens_details.reasoning_tokens or 0
-    return dict(
-        text=first.message.content,
-        tool_calls=[called(c.id, c.function.name, c.function.arguments) for c in calls],
-        stop_reason=first.finish_reason,
-        empty_reason="tool_use_only" if calls and not first.message.content else None,
-        model=said.model,
-        usage=Usage(
+    return {
+        "text": first.message.content,
+        "tool_calls": [called(c.id, c.function.name, c.function.arguments) for c in calls],
+        "stop_reason": first.finish_reason,
+        "empty_reason": "tool_use_only" if calls and not first.message.content else None,
+        "model": said.model,
+        "usage": Usage(
             input_tokens=spent.prompt_tokens - read - written,
             output_tokens=spent.completion_tokens,
             cache_read_tokens=read,
             cache_write_tokens=written,
             reasoning_tokens=thought,
         ),
-    )
+    }
 
 
 def of_responses(said: Any) -> dict[str, Any]:
@@ -159,13 +159,13 @@ def of_responses(said: Any) -> dict[str, Any]:
     inputs = spent and spent.input_tokens_details
     read = inputs.cached_tokens if inputs else 0
     written = (getattr(inputs, "cache_write_tokens", None) or 0) if inputs else 0
-    return dict(
-        text=text,
-        tool_calls=[called(item.call_id, item.name, item.arguments) for item in calls],
-        stop_reason=said.status,
-        empty_reason=empty,
-        model=said.model,
-        usage=spent
+    return {
+        "text": text,
+        "tool_calls": [called(item.call_id, item.name, item.arguments) for item in calls],
+        "stop_reason": said.status,
+        "empty_reason": empty,
+        "model": said.model,
+        "usage": spent
         and Usage(
             input_tokens=spent.input_tokens - read - written,
             output_tokens=spent.output_tokens,
@@ -173,7 +173,7 @@ def of_responses(said: Any) -> dict[str, Any]:
             cache_write_tokens=written,
             reasoning_tokens=spent.output_tokens_details.reasoning_tokens,
         ),
-    )
+    }
 
 
 def of_messages(said: Any) -> dict[str, Any]:
@@ -184,13 +184,13 @@ def of_messages(said: Any) -> dict[str, Any]:
     spent = said.usage
     hour = spent.cache_creation.ephemeral_1h_input_tokens if spent.cache_creation else 0
     thought = spent.output_tokens_details.thinking_tokens if spent.output_tokens_details else 0
-    return dict(
-        text="".join(texts) if texts else None,
-        tool_calls=[called(block.id, block.name, block.input) for block in calls],
-        stop_reason=said.stop_reason,
-        empty_reason="tool_use_only" if calls and not texts else None,
-        model=said.model,
-        usage=Usage(
+    return {
+        "text": "".join(texts) if texts else None,
+        "tool_calls": [called(block.id, block.name, block.input) for block in calls],
+        "stop_reason": said.stop_reason,
+        "empty_reason": "tool_use_only" if calls and not texts else None,
+        "model": said.model,
+        "usage": Usage(
             input_tokens=spent.input_tokens,
             output_tokens=spent.output_tokens,
             cache_read_tokens=spent.cache_read_input_tokens or 0,
@@ -198,7 +198,7 @@ def of_messages(said: Any) -> dict[str, Any]:
             cache_write_1h_tokens=hour,
             reasoning_tokens=thought,
         ),
-    )
+    }
 
 
 def called(id: str, name: str, arguments: Any) -> Any:
@@ -255,7 +255,7 @@ def test_gathers_a_stream_as_the_vendor_does(row: dict[str, Any], sdk: dict[str,
 
 @pytest.mark.parametrize("row", STREAMS, ids=lambda row: row["id"])
 def test_a_stream_that_stops_early_is_no_answer(row: dict[str, Any]) -> None:
-    """Wherever the line breaks before the last event, no reason to stop is told, so nothing passes."""
+    """Wherever the line breaks before the last event, no reason to stop is told."""
     told = events(row["sse"])
     last = next(
         n
@@ -273,7 +273,7 @@ def test_a_stream_that_stops_early_is_no_answer(row: dict[str, Any]) -> None:
     "row", [r for r in READ if r["api"] == MESSAGES], ids=lambda row: row["id"]
 )
 def test_keeps_every_block_for_the_next_turn(row: dict[str, Any], sdk: dict[str, Any]) -> None:
-    """The blocks that are echoed are the vendor's: none lost, signatures and encrypted parts whole."""
+    """The blocks that are echoed are the vendor's: none lost, signatures whole."""
     if row["sse"] is None:
         expected = row["response"]["content"]
         body = row["response"]
@@ -344,8 +344,8 @@ FORMATS = {CHAT: "response_format", RESPONSES: "text", MESSAGES: "output_config"
 )
 def test_writes_the_format_in_the_envelope_that_was_recorded(row: dict[str, Any]) -> None:
     """The schema travels in the envelope that the vendor took from others."""
-    format = Format(name="N", schema={"type": "object"}, constrained=True, shown=False)
-    request = Request(provider="p", model="m", target=None, prompt="p", max_tokens=9, format=format)
+    shape = Format(name="N", schema={"type": "object"}, constrained=True, shown=False)
+    request = Request(provider="p", model="m", target=None, prompt="p", max_tokens=9, format=shape)
     field = FORMATS[row["api"]]
     sent = PROVIDERS[row["api"]].encode(request)[field]
     recorded = row["request"][field]
@@ -423,7 +423,7 @@ def small(api: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("api", CLASSES)
 def test_a_damaged_body_is_read_or_refused(api: str) -> None:
-    """Whatever part is missing or of another kind, there is a Response or an error of ours; no crash."""
+    """Whatever part is missing or of another kind, there is a Response or an error of ours."""
     crashes: dict[str, Any] = {}
     for body in small(api):
         for other in damaged(body):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["DIALECTS", "Dialect"]
 
@@ -27,6 +27,8 @@ class Dialect:
             nullable.
         recursion: Whether a type may refer to itself.
         pattern: Regular expression of the patterns that the server understands; None for all.
+        spelled: Whether escapes for classes of characters must be spelled out.
+        format_patterns: Patterns that stand for formats which the server does not know.
         min_items: Largest `minItems` that the server takes; None for any.
         property_name: Regular expression of property names; None for any.
         max_optional: Most properties that may be absent, in the whole schema; None for no limit.
@@ -47,6 +49,8 @@ class Dialect:
     all_required: bool = False
     recursion: bool = True
     pattern: re.Pattern[str] | None = None
+    spelled: bool = False
+    format_patterns: dict[str, str] = field(default_factory=dict[str, str])
     min_items: int | None = None
     property_name: re.Pattern[str] | None = None
     max_optional: int | None = None
@@ -74,6 +78,7 @@ class Dialect:
 
 
 _BOUNDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _DATES = frozenset({"date-time", "time", "date"})
 _NAMED = frozenset({"duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 
@@ -128,7 +133,16 @@ OPEN = Dialect(
     free=True,
     # llama.cpp ignores a pattern that is not anchored; Ollama refuses what its converter does not
     # know.
-    pattern=re.compile(r"\^(?:(?!\(\?|\\[bB1-9]).)*\$", re.DOTALL),
+    pattern=re.compile(r"\^(?:(?!\(\?|\\[A-Za-z0-9]).)*\$", re.DOTALL),
+    spelled=True,
+    # Narrower than the formats: whatever fits them is valid, not the other way round.
+    format_patterns={
+        "duration": "^PT([0-9]{1,4}H)?([0-9]{1,2}M)?[0-9]{1,2}S$",
+        "email": "^[a-z0-9._-]{1,40}@[a-z0-9-]{1,40}([.][a-z0-9-]{1,20})?[.][a-z]{2,6}$",
+        "ipv4": f"^({_BYTE}[.]){{3}}{_BYTE}$",
+        "ipv6": "^([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}$",
+        "uri": "^[a-z][a-z0-9+.-]{1,10}://[a-z0-9-]+([.][a-z0-9-]+)*(/[A-Za-z0-9._~/?#&=%-]*)?$",
+    },
 )
 
 PROMPT = Dialect(

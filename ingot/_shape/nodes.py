@@ -6,7 +6,16 @@ from typing import Any, TypeAlias
 
 from ingot._json import describe, is_array, is_object
 
-__all__ = ["Schema", "closed", "json_type", "one_of", "reachable", "ref_name", "without_null"]
+__all__ = [
+    "Schema",
+    "closed",
+    "json_type",
+    "one_of",
+    "reachable",
+    "ref_name",
+    "spelled",
+    "without_null",
+]
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -68,6 +77,33 @@ def one_of(type_: str, values: list[Any]) -> Schema:
     if len(values) == 1:
         return {"type": type_, "const": values[0]}
     return {"type": type_, "enum": values}
+
+
+_CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \\t\\n\\r"}
+
+
+def spelled(pattern: str) -> str:
+    """
+    Return *pattern* with the escapes for digits, word characters and space as plain classes.
+
+    In Python they match more, so whatever fits the new pattern fits the old one.
+    """
+    out: list[str] = []
+    inside, index = False, 0
+    while index < len(pattern):
+        char, after = pattern[index], pattern[index + 1 : index + 2]
+        if char == "\\" and after:
+            known = _CLASSES.get(after)
+            if known is None:
+                out.append(char + after)
+            else:
+                out.append(known if inside else f"[{known}]")
+            index += 2
+            continue
+        inside = (inside or char == "[") and char != "]"
+        out.append(char)
+        index += 1
+    return "".join(out)
 
 
 def without_null(part: Schema) -> Schema:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ingot._json import canonical, is_object
 from ingot._shape.containers import Fields, Map, Pairs, Slot
 from ingot._shape.nodes import Schema, closed, ref_name, without_null
-from ingot._shape.phrases import FORMATS, Constraint
+from ingot._shape.phrases import Constraint
 from ingot._shape.plan import Leaf, Plan, Union
 from ingot._shape.source import MARK
 
@@ -146,11 +146,13 @@ def _map(
     key_schema, key_plan = w.node(keys, f"{path} (key)", depth + 2)
     value, plan = w.node(values, f"{path}.*", depth + 2)
     notes = {k: v for k, v in node.items() if k not in ("keys", "values", MARK)}
-    if w.dialect.open_maps:
+    allowed = _choices(w, keys)
+    if w.dialect.open_maps and allowed is not None:
+        # Named properties hold a model to its keys, which no server does for the keys of a map.
+        schema = {**w.scalar(notes, "object", path), "properties": dict.fromkeys(allowed, value)}
+        return {**schema, "required": [], "additionalProperties": False}, Map(plan)
+    if w.dialect.open_maps and key_schema in ({}, {"type": "string"}):
         schema = {**w.scalar(notes, "object", path), "additionalProperties": value}
-        allowed = _words(w, keys)
-        if allowed:
-            w.described({"description": schema.get("description")}, schema, f"keys: {allowed}")
         return schema, Map(plan)
     w.rewritten = True
     if key_schema == {}:
@@ -161,17 +163,14 @@ def _map(
     return {**schema, "items": pair}, Pairs(key_plan, plan)
 
 
-def _words(w: Writing, keys: Any) -> str | None:
-    """What the keys of a map must be, where JSON Schema on the wire does not say."""
+def _choices(w: Writing, keys: Any) -> list[str] | None:
+    """The only texts that the keys of a map may be; None where they are not so few."""
     while is_object(keys) and "$ref" in keys:
         keys = w.defs[ref_name(keys["$ref"])]
-    if not is_object(keys):
+    if not is_object(keys) or not ("enum" in keys or "const" in keys):
         return None
-    if "enum" in keys or "const" in keys:
-        return "one of " + ", ".join(canonical(v) for v in keys.get("enum", [keys.get("const")]))
-    if keys.get("type") in ("integer", "number"):
-        return f"{keys['type']}s as text"
-    return FORMATS.get(keys.get("format", ""))
+    values = keys.get("enum", [keys.get("const")])
+    return values if all(isinstance(value, str) for value in values) else None
 
 
 def _property_name(w: Writing, name: str, taken: Schema) -> str:

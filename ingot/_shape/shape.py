@@ -214,12 +214,13 @@ def cache_key(t: Any) -> Any:
 
 
 def _parts(t: Any) -> Any:
-    metadata = getattr(t, "__metadata__", None)
+    metadata: tuple[Any, ...] | None = getattr(t, "__metadata__", None)
     if metadata is not None:
         return (_parts(t.__origin__), *(_mark(m) for m in metadata))
     args: tuple[Any, ...] | None = getattr(t, "__args__", None)
     if args and not isinstance(t, type):
-        return (getattr(t, "__origin__", type(t)), *(_parts(a) for a in args))
+        origin: Any = getattr(t, "__origin__", None)
+        return (origin or type(t), *(_parts(a) for a in args))
     return t
 
 

@@ -83,7 +83,14 @@ class _Source(GenerateJsonSchema):
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
         """A decimal travels as a string, which keeps its digits."""
-        out: JsonSchemaValue = {"type": "string", MARK: "decimal"}
+        places = schema.get("decimal_places")
+        after = "+" if places is None else f"{{1,{places}}}"
+        fraction = "" if places == 0 else f"([.][0-9]{after})?"
+        out: JsonSchemaValue = {
+            "type": "string",
+            MARK: "decimal",
+            "pattern": f"^-?[0-9]+{fraction}$",
+        }
         for word, keyword in _BOUNDS.items():
             if schema.get(word) is not None:
                 out[keyword] = str(schema[word])  # type: ignore[literal-required]

@@ -16,6 +16,7 @@ from ingot._shape.nodes import (
     one_of,
     reachable,
     ref_name,
+    spelled,
 )
 from ingot._shape.objects import object_node
 from ingot._shape.phrases import Constraint, phrase, rank
@@ -198,16 +199,24 @@ class _Writer:
             if keyword in _NOTES or keyword in ("type", MARK, *_STRUCTURE):
                 continue
             words = phrase(keyword, value)
-            taken = self.dialect.takes(type_, keyword, value)
-            if taken:
-                schema[keyword] = value
-            enforced = taken and self.dialect.enforces(type_, keyword)
-            if words is None:
+            enforced = self._constrain(schema, type_, keyword, value)
+            if words is None or (keyword == "pattern" and node.get(MARK) == "decimal"):
                 continue
             self.constraints.append(Constraint(path, words, enforced))
             if not enforced:
                 notes.append(words)
         return self.described(node, schema, *notes)
+
+    def _constrain(self, schema: Schema, type_: str, keyword: str, value: Any) -> bool:
+        """Put a constraint into *schema*; say whether the server enforces it."""
+        if keyword == "format" and value in self.dialect.format_patterns:
+            keyword, value = "pattern", self.dialect.format_patterns[value]
+        elif keyword == "pattern" and self.dialect.spelled:
+            value = spelled(value)
+        if keyword in schema or not self.dialect.takes(type_, keyword, value):
+            return False
+        schema[keyword] = value
+        return self.dialect.enforces(type_, keyword)
 
     def described(self, node: Schema, schema: Schema, *notes: str) -> Schema:
         """Add what the node says of itself, and *notes*, as the description."""

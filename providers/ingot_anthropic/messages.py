@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ingot.provider import Response, ToolCall, Usage, failure
+from ingot.provider import (
+    Response,
+    ToolCall,
+    Usage,
+    as_count,
+    as_object,
+    as_objects,
+    as_text,
+    failure,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -78,18 +87,18 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
     """
     error = body.get("error")
     if error or body.get("type") == "error":
-        inner = error if isinstance(error, dict) else {"message": str(error)}
+        inner = as_object(error) or {"message": str(error)}
         raise failure(
             str(inner.get("message") or "an error without a message"),
             provider=provider,
             status=200,
-            words=[_text(inner.get("type"))],
-            request_id=request_id or _text(body.get("request_id")),
+            words=[as_text(inner.get("type"))],
+            request_id=request_id or as_text(body.get("request_id")),
         )
     content = body.get("content")
     facts: dict[str, Any] = {
         "usage": usage(body.get("usage")),
-        "model": _text(body.get("model")),
+        "model": as_text(body.get("model")),
         "request_id": request_id,
     }
     if not isinstance(content, list):
@@ -102,14 +111,14 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
                 advice="see whether base_url is the address of a Messages server",
             )
         return Response(empty_reason="empty_body", **facts)
-    blocks = [block for block in content if isinstance(block, dict)]
+    blocks = as_objects(content)
     texts = [
         b["text"] for b in blocks if b.get("type") == "text" and isinstance(b.get("text"), str)
     ]
     text = "".join(texts) if texts else None
     calls = tuple(_call(block) for block in blocks if block.get("type") == "tool_use")
     kinds = tuple(str(block.get("type")) for block in blocks)
-    stop = _text(body.get("stop_reason"))
+    stop = as_text(body.get("stop_reason"))
     reason = None
     if stop == "refusal":
         reason = "refusal"
@@ -119,8 +128,7 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
         reason = "no_content_blocks"
     elif text is None or not text.strip():
         reason = _empty(kinds, calls)
-    details = body.get("stop_details")
-    said = _text(details.get("explanation")) if isinstance(details, dict) else None
+    said = as_text(as_object(body.get("stop_details")).get("explanation"))
     return Response(
         text=text,
         tool_calls=calls,
@@ -152,35 +160,21 @@ def usage(counted: Any) -> Usage | None:
     """Read a `usage` object; None when there is none."""
     if not isinstance(counted, dict):
         return None
-    hour = _mapping(counted.get("cache_creation"))
-    outputs = _mapping(counted.get("output_tokens_details"))
+    counted = as_object(counted)
+    hour = as_object(counted.get("cache_creation"))
+    outputs = as_object(counted.get("output_tokens_details"))
     return Usage(
-        input_tokens=_count(counted, "input_tokens"),
-        output_tokens=_count(counted, "output_tokens"),
-        cache_read_tokens=_count(counted, "cache_read_input_tokens"),
-        cache_write_tokens=_count(counted, "cache_creation_input_tokens"),
-        cache_write_1h_tokens=_count(hour, "ephemeral_1h_input_tokens"),
-        reasoning_tokens=_count(outputs, "thinking_tokens"),
+        input_tokens=as_count(counted, "input_tokens"),
+        output_tokens=as_count(counted, "output_tokens"),
+        cache_read_tokens=as_count(counted, "cache_read_input_tokens"),
+        cache_write_tokens=as_count(counted, "cache_creation_input_tokens"),
+        cache_write_1h_tokens=as_count(hour, "ephemeral_1h_input_tokens"),
+        reasoning_tokens=as_count(outputs, "thinking_tokens"),
     )
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _count(counted: Mapping[str, Any], name: str) -> int:
-    value = counted.get(name)
-    return max(0, value) if isinstance(value, int) else 0
-
-
 def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """
-    Put the events of a stream together as the body that the whole-body call would have returned.
-    """
+    """Put the events of a stream together as the body that a whole-body call returns."""
     body: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     written: dict[int, str] = {}
@@ -193,18 +187,18 @@ def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         if kind == "error":
             return dict(event)
         if kind == "message_start":
-            body = {**_mapping(event.get("message"))}
+            body = {**as_object(event.get("message"))}
         elif kind == "content_block_start" and index is not None:
-            blocks[index] = {**_mapping(event.get("content_block"))}
+            blocks[index] = {**as_object(event.get("content_block"))}
         elif kind == "content_block_delta":
             whole &= index in blocks and _add(blocks[index], written, event)
         elif kind == "message_delta":
-            delta = _mapping(event.get("delta"))
-            stop = _text(delta.get("stop_reason")) or stop
+            delta = as_object(event.get("delta"))
+            stop = as_text(delta.get("stop_reason")) or stop
             if delta.get("stop_details"):
                 body["stop_details"] = delta["stop_details"]
-            counted = {k: v for k, v in _mapping(event.get("usage")).items() if v is not None}
-            body["usage"] = {**_mapping(body.get("usage")), **counted}
+            counted = {k: v for k, v in as_object(event.get("usage")).items() if v is not None}
+            body["usage"] = {**as_object(body.get("usage")), **counted}
         elif kind == "message_stop":
             ended = True
     for index, text in written.items():
@@ -224,7 +218,7 @@ _DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta"
 
 def _add(block: dict[str, Any], written: dict[int, str], event: Mapping[str, Any]) -> bool:
     """Add what *event* says to *block*; False if it is not what the protocol says."""
-    delta = _mapping(event.get("delta"))
+    delta = as_object(event.get("delta"))
     kind = delta.get("type")
     if kind == "citations_delta":
         block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
@@ -232,9 +226,9 @@ def _add(block: dict[str, Any], written: dict[int, str], event: Mapping[str, Any
     name = "partial_json" if kind == "input_json_delta" else _DELTAS.get(str(kind))
     if name is None:
         return isinstance(kind, str)
-    part = _text(delta.get(name))
+    part = as_text(delta.get(name))
     if part is not None and kind == "input_json_delta":
         written[event["index"]] = written.get(event["index"], "") + part
     elif part is not None:
-        block[name] = (_text(block.get(name)) or "") + part
+        block[name] = (as_text(block.get(name)) or "") + part
     return part is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -46,15 +47,25 @@ class _Loopback(SDKProvider):
         out = chat.arguments(request, vendor=False)
         out.setdefault("max_tokens", _MAX_TOKENS)
         out.setdefault("temperature", 0.0)
-        # Greedy as it is, so small a model repeats itself without end unless that costs a little.
-        out["extra_body"] = {"repeat_penalty": 1.1}
+        if _has_text(request):
+            # Greedy as it is, so small a model repeats itself without end unless that costs a
+            # little; a number alone would only be led astray by it.
+            out["extra_body"] = {"repeat_penalty": 1.1}
         merge_params(out, request.params, self.name)
         return out
 
     def decode(self, body: Mapping[str, Any], *, request_id: str | None = None) -> Response:
-        """Read a `chat.completion`; the server calls the model by the path of its file, we do not."""
+        """Read a `chat.completion`, in which the model is called by the path of its file."""
         read = chat.response(body, provider=self.name, request_id=request_id)
         return replace(read, model=None)
+
+
+def _has_text(request: Request) -> bool:
+    """Whether the answer has a part that could go on without end."""
+    if request.format is None or request.format.schema is None:
+        return True
+    schema = json.dumps(request.format.schema)
+    return '"array"' in schema or '"string"' in schema or '"additionalProperties": {' in schema
 
 
 class Local(Provider):

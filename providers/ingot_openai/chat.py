@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ingot.provider import Response, ToolCall, Usage, failure
-from ingot_openai._fields import count, mapping, mappings, text
+from ingot.provider import (
+    Response,
+    ToolCall,
+    Usage,
+    as_count,
+    as_object,
+    as_objects,
+    as_text,
+    failure,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -98,12 +106,12 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
     """
     error = body.get("error")
     if error:
-        inner = error if isinstance(error, dict) else {"message": str(error)}
+        inner = as_object(error) or {"message": str(error)}
         raise failure(
             str(inner.get("message") or "an error without a message"),
             provider=provider,
             status=200,
-            words=[text(inner.get("code")), text(inner.get("type"))],
+            words=[as_text(inner.get("code")), as_text(inner.get("type"))],
             request_id=request_id,
         )
     choices = body.get("choices")
@@ -111,7 +119,7 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
         raise _malformed(provider, request_id)
     facts: dict[str, Any] = {
         "usage": usage(body.get("usage")),
-        "model": text(body.get("model")),
+        "model": as_text(body.get("model")),
         "request_id": request_id,
     }
     if choices is None:
@@ -120,12 +128,12 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
         return Response(empty_reason="empty_body", **facts)
     if not choices:
         return Response(empty_reason="no_content_blocks", **facts)
-    choice = mapping(choices[0])
-    message = mapping(choice.get("message"))
+    choice = as_object(choices[0])
+    message = as_object(choice.get("message"))
     said, kinds = _content(message)
     calls = _calls(message)
-    refusal = text(message.get("refusal"))
-    stop = text(choice.get("finish_reason"))
+    refusal = as_text(message.get("refusal"))
+    stop = as_text(choice.get("finish_reason"))
     reason = None
     if refusal:
         reason = "refusal"
@@ -157,16 +165,13 @@ def _malformed(provider: str, request_id: str | None) -> Exception:
 
 
 def _content(message: Mapping[str, Any]) -> tuple[str | None, list[str]]:
-    """
-    The text of a message, and the kinds of its parts; some servers send parts where OpenAI sends
-    text.
-    """
+    """The text of a message, and the kinds of its parts; some servers send parts, not text."""
     content = message.get("content")
     kinds: list[str] = []
     if isinstance(content, str):
         kinds.append("text")
     else:
-        kinds += [str(part.get("type")) for part in mappings(content)]
+        kinds += [str(part.get("type")) for part in as_objects(content)]
     for name in ("reasoning_content", "reasoning"):
         if message.get(name):
             kinds.append(name)
@@ -176,15 +181,15 @@ def _content(message: Mapping[str, Any]) -> tuple[str | None, list[str]]:
 def _written(content: Any) -> str | None:
     if isinstance(content, str):
         return content
-    parts = [part for part in mappings(content) if part.get("type") in ("text", "output_text")]
+    parts = [part for part in as_objects(content) if part.get("type") in ("text", "output_text")]
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
     return "".join(texts) if texts else None
 
 
 def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     calls: list[ToolCall] = []
-    for call in mappings(message.get("tool_calls")):
-        function = mapping(call.get("function") or call.get("custom"))
+    for call in as_objects(message.get("tool_calls")):
+        function = as_object(call.get("function") or call.get("custom"))
         written = function.get("arguments", function.get("input"))
         calls.append(
             ToolCall(
@@ -208,22 +213,21 @@ def usage(counted: Any) -> Usage | None:
     """Read a `usage` object; None when there is none."""
     if not isinstance(counted, dict):
         return None
-    inputs = mapping(counted.get("prompt_tokens_details"))
-    outputs = mapping(counted.get("completion_tokens_details"))
-    read, written = count(inputs, "cached_tokens"), count(inputs, "cache_write_tokens")
+    counted = as_object(counted)
+    inputs = as_object(counted.get("prompt_tokens_details"))
+    outputs = as_object(counted.get("completion_tokens_details"))
+    read, written = as_count(inputs, "cached_tokens"), as_count(inputs, "cache_write_tokens")
     return Usage(
-        input_tokens=max(0, count(counted, "prompt_tokens") - read - written),
-        output_tokens=count(counted, "completion_tokens"),
+        input_tokens=max(0, as_count(counted, "prompt_tokens") - read - written),
+        output_tokens=as_count(counted, "completion_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
-        reasoning_tokens=count(outputs, "reasoning_tokens"),
+        reasoning_tokens=as_count(outputs, "reasoning_tokens"),
     )
 
 
 def gather(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """
-    Put the chunks of a stream together as the body that the whole-body call would have returned.
-    """
+    """Put the chunks of a stream together as the body that a whole-body call returns."""
     body: dict[str, Any] = {"object": "chat.completion", "choices": []}
     message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None}
     calls: dict[int, dict[str, Any]] = {}
@@ -235,18 +239,18 @@ def gather(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
                 body[name] = chunk[name]
         if chunk.get("usage"):
             body["usage"] = chunk["usage"]
-        for choice in mappings(chunk.get("choices")):
+        for choice in as_objects(chunk.get("choices")):
             if choice.get("index", 0) != 0:
                 continue
             seen = True
-            delta = mapping(choice.get("delta"))
+            delta = as_object(choice.get("delta"))
             for name in ("content", "refusal", "reasoning_content", "reasoning"):
                 part = _written(delta.get(name))
                 if part is not None:
                     message[name] = (message.get(name) or "") + part
-            for call in mappings(delta.get("tool_calls")):
+            for call in as_objects(delta.get("tool_calls")):
                 _add_call(calls, call)
-            stop = text(choice.get("finish_reason")) or stop
+            stop = as_text(choice.get("finish_reason")) or stop
     if calls:
         message["tool_calls"] = [calls[index] for index in sorted(calls)]
     if seen:
@@ -262,7 +266,7 @@ def _add_call(calls: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None
     call = calls.setdefault(
         index, {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
     )
-    function = mapping(part.get("function"))
+    function = as_object(part.get("function"))
     call["id"] = part.get("id") or call["id"]
     for name in ("name", "arguments"):
-        call["function"][name] += text(function.get(name)) or ""
+        call["function"][name] += as_text(function.get(name)) or ""

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ingot.provider import Response, ToolCall, Usage, failure
-from ingot_openai._fields import count, mapping, mappings, text
+from ingot.provider import (
+    Response,
+    ToolCall,
+    Usage,
+    as_count,
+    as_object,
+    as_objects,
+    as_text,
+    failure,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -85,17 +93,17 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
     Raises:
         ProviderError: It is an error or a failed response, or has no `output`.
     """
-    status = text(body.get("status"))
+    status = as_text(body.get("status"))
     error = body.get("error")
     if (error or status == "failed") and not _is_policy(error):
-        inner = error if isinstance(error, dict) else {"message": str(error)}
+        inner = as_object(error) or {"message": str(error)}
         if not error:
             inner = {"message": "the response failed, without a reason", "code": "server_error"}
         raise failure(
             str(inner.get("message") or "an error without a message"),
             provider=provider,
             status=200,
-            words=[text(inner.get("code")), text(inner.get("type"))],
+            words=[as_text(inner.get("code")), as_text(inner.get("type"))],
             request_id=request_id,
         )
     output = body.get("output")
@@ -105,17 +113,20 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
             provider=provider,
             status=200,
             request_id=request_id,
-            advice="see whether base_url is the address of a Responses server; openai-chat/… asks the older API",
+            advice=(
+                "see whether base_url is the address of a Responses server; "
+                "openai-chat/… asks the older API"
+            ),
         )
     facts: dict[str, Any] = {
         "usage": usage(body.get("usage")),
-        "model": text(body.get("model")),
+        "model": as_text(body.get("model")),
         "request_id": request_id,
     }
-    items = mappings(output)
+    items = as_objects(output)
     said, refusal = _texts(items)
     calls = tuple(_call(item) for item in items if item.get("type") == "function_call")
-    why = text(mapping(body.get("incomplete_details")).get("reason"))
+    why = as_text(as_object(body.get("incomplete_details")).get("reason"))
     stop = why if status == "incomplete" and why else status
     kinds = tuple(str(item.get("type")) for item in items)
     reason = None
@@ -136,7 +147,7 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
         tool_calls=calls,
         stop_reason=stop,
         empty_reason=reason,
-        explanation=refusal or (text(error.get("message")) if isinstance(error, dict) else None),
+        explanation=refusal or as_text(as_object(error).get("message")),
         kinds=kinds,
         blocks=tuple(items),
         **facts,
@@ -144,7 +155,7 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
 
 
 def _is_policy(error: Any) -> bool:
-    return isinstance(error, dict) and "_policy" in str(error.get("code"))
+    return "_policy" in str(as_object(error).get("code"))
 
 
 def _texts(items: list[dict[str, Any]]) -> tuple[str | None, str | None]:
@@ -154,7 +165,7 @@ def _texts(items: list[dict[str, Any]]) -> tuple[str | None, str | None]:
     for item in items:
         if item.get("type") != "message" or item.get("phase") not in (None, "final_answer"):
             continue
-        for part in mappings(item.get("content")):
+        for part in as_objects(item.get("content")):
             if part.get("type") == "output_text" and isinstance(part.get("text"), str):
                 texts.append(part["text"])
             elif part.get("type") == "refusal":
@@ -180,29 +191,28 @@ def usage(counted: Any) -> Usage | None:
     """Read a `usage` object; None when there is none."""
     if not isinstance(counted, dict):
         return None
-    inputs = mapping(counted.get("input_tokens_details"))
-    outputs = mapping(counted.get("output_tokens_details"))
-    read, written = count(inputs, "cached_tokens"), count(inputs, "cache_write_tokens")
+    counted = as_object(counted)
+    inputs = as_object(counted.get("input_tokens_details"))
+    outputs = as_object(counted.get("output_tokens_details"))
+    read, written = as_count(inputs, "cached_tokens"), as_count(inputs, "cache_write_tokens")
     return Usage(
-        input_tokens=max(0, count(counted, "input_tokens") - read - written),
-        output_tokens=count(counted, "output_tokens"),
+        input_tokens=max(0, as_count(counted, "input_tokens") - read - written),
+        output_tokens=as_count(counted, "output_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=written,
-        reasoning_tokens=count(outputs, "reasoning_tokens"),
+        reasoning_tokens=as_count(outputs, "reasoning_tokens"),
     )
 
 
 def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """
-    Put the events of a stream together as the body that the whole-body call would have returned.
-    """
+    """Put the events of a stream together as the body that a whole-body call returns."""
     body: dict[str, Any] = {}
     for event in events:
         kind = event.get("type")
         if kind == "error":
             return {"error": event.get("error") or dict(event)}
-        found = event.get("response")
-        if isinstance(found, dict):
+        found = as_object(event.get("response"))
+        if found:
             body = found
             if kind in ("response.completed", "response.incomplete", "response.failed"):
                 return body

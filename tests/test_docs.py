@@ -1,0 +1,550 @@
+"""
+The documentation: every Python block runs, every table equals the code, every link leads somewhere.
+
+A page of Markdown says in comments, which no reader sees, what its blocks need:
+
+    <!-- replies: [["red", "blue"]] -->   what the model replies to the next Python block; the value
+                                          is a Python expression in the page's names
+    <!-- as: anthropic -->                who stands in from here to the end of the page
+    <!-- before: code -->                 Python that runs before the next block
+    <!-- not run: reason -->              the next block is not run
+
+What a block prints is compared with its `#>` lines, or with the `text` block that follows it.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import io
+import json
+import re
+import shlex
+import sys
+import tomllib
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import typer.main
+
+import ingot.errors
+import ingot.provider
+import ingot.testing
+import ingot.typenames
+from ingot import Response, Usage, ask
+from ingot._config import SETTINGS, _read
+from ingot._shape.shape import shape_of
+from ingot.cli.commands import app
+from ingot.cli.exits import meanings
+from ingot.errors import IngotError, ProviderError, UnsupportedTypeError
+from ingot.testing import Script, Value, no_network
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+MOST_NOT_RUN = 4
+
+LANGUAGES = {"python", "text", "console", "toml", "json"}
+STAND_INS = {"openai": "openai", "openai-chat": "openai", "anthropic": "anthropic", "local": "open"}
+OWN_VARIABLES = {"INGOT_MODEL_DIR", "INGOT_LOCAL_MODEL", "INGOT_LOCAL_PORT"}
+VENDOR_VARIABLES = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+)
+
+
+@dataclass
+class Block:
+    """A fenced block, and what the comments before it say."""
+
+    language: str
+    line: int
+    code: str = ""
+    replies: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    stand_in: str | None = None
+    not_run: str | None = None
+    output: str | None = None
+
+
+_COMMENT = re.compile(r"<!--\s*(replies|as|before|not run):(.*?)-->", re.DOTALL)
+_FENCE = re.compile(r"^```([\w-]*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """The blocks of a page, in order."""
+    text = page.read_text("utf-8")
+    found: list[Block] = []
+    marks: dict[str, list[str]] = {"replies": [], "before": [], "not run": []}
+    stand_in: str | None = None
+    last = 0
+    for fence in _FENCE.finditer(text):
+        between = text[last : fence.start()]
+        for word, value in _COMMENT.findall(between):
+            if word == "as":
+                stand_in = value.strip()
+            else:
+                marks[word].append(inspect.cleandoc(value))
+        last = fence.end()
+        line = text.count("\n", 0, fence.start()) + 1
+        block = Block(fence[1], line, fence[2])
+        if block.language == "text" and found and not between.strip():
+            found[-1].output = block.code
+        if block.language == "python":
+            block.replies, block.before = marks["replies"], marks["before"]
+            block.stand_in, block.not_run = stand_in, "; ".join(marks["not run"]) or None
+            marks = {"replies": [], "before": [], "not run": []}
+        found.append(block)
+    assert not any(marks.values()), f"{page}: comments at the end belong to no block: {marks}"
+    return found
+
+
+def python_blocks(page: Path) -> list[Block]:
+    return [block for block in blocks_of(page) if block.language == "python"]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+# Blocks
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_blocks_run(
+    page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    """Each Python block does what it says, one after the other, without network, key or weights."""
+    clean(monkeypatch, tmp_path)
+    module = ModuleType(f"page_{page.stem.replace('-', '_')}")
+    module.__dict__.update(Response=Response, Usage=Usage, Value=Value)
+    module.__dict__.update({name: getattr(ingot.errors, name) for name in ingot.errors.__all__})
+    hidden = set(module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    for block in python_blocks(page):
+        if block.not_run is not None:
+            compile(block.code, name_of(page), "exec", dont_inherit=True, flags=_AWAIT)
+            continue
+        printed = perform(block, page, module, hidden)
+        shown = output_of(block)
+        if shown is not None:
+            assert shown == printed, f"{name_of(page)}:{block.line} prints something else"
+
+
+_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+
+
+def clean(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """An environment without keys, settings and weights, in an empty folder."""
+    import os
+
+    for name in (*VENDOR_VARIABLES, *(name for name in os.environ if name.startswith("INGOT_"))):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("INGOT_MODEL_DIR", str(folder / "no-weights"))
+    monkeypatch.chdir(folder)
+
+
+def perform(block: Block, page: Path, module: ModuleType, hidden: set[str]) -> str:
+    """Run one block, and the test functions it defines; return what it prints."""
+    names = module.__dict__
+    known = set(names)
+    printed = io.StringIO()
+    with ExitStack() as stack:
+        stack.enter_context(no_network())
+        for code in block.before:
+            run(code, name_of(page), names)
+        replies = [reply for text in block.replies for reply in eval(text, names)]
+        if replies:
+            stack.enter_context(script_of(replies, block.stand_in))
+        stack.enter_context(redirect_stdout(printed))
+        # So that a traceback names the line of the page.
+        run("\n" * block.line + block.code, str(page), names)
+        for name in [name for name in names if name.startswith("test_") and name not in known]:
+            test = names[name]
+            if not inspect.signature(test).parameters:
+                result = test()
+                if inspect.iscoroutine(result):
+                    asyncio.run(result)
+    used = {node.id for node in ast.walk(ast.parse(block.code)) if isinstance(node, ast.Name)}
+    imported = imported_by(python_blocks(page))
+    unseen = (used & hidden) - imported
+    assert not unseen, f"{name_of(page)}:{block.line} uses {unseen} without importing it"
+    return printed.getvalue()
+
+
+def run(code: str, where: str, names: dict[str, Any]) -> None:
+    made = compile(code, where, "exec", dont_inherit=True, flags=_AWAIT)
+    result = eval(made, names)
+    if made.co_flags & inspect.CO_COROUTINE:
+        asyncio.run(result)
+
+
+def script_of(replies: list[Any], stand_in: str | None) -> Script:
+    if stand_in is None:
+        return Script(replies)
+    script = Script(replies, dialect=STAND_INS[stand_in])
+    script.name = stand_in
+    return script
+
+
+def imported_by(blocks: list[Block]) -> set[str]:
+    """Names that the visible code of a page imports or defines."""
+    found: set[str] = {"__builtins__"}
+    for block in blocks:
+        for node in ast.walk(ast.parse(block.code)):
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                found |= {alias.asname or alias.name for alias in node.names}
+            elif isinstance(node, ast.ClassDef | ast.FunctionDef):
+                found.add(node.name)
+    return found
+
+
+def output_of(block: Block) -> str | None:
+    """What a block says that it prints; None where it does not say."""
+    if block.output is not None:
+        return block.output
+    lines = re.findall(r"^[ \t]*#>(?: (.*))?$", block.code, re.MULTILINE)
+    return "".join(f"{line}\n" for line in lines) if lines else None
+
+
+def test_blocks_that_are_not_run_are_few() -> None:
+    """A block that cannot run says why, and there are not many."""
+    reasons = [block.not_run for page in PAGES for block in python_blocks(page) if block.not_run]
+
+    assert all(len(reason) > 10 for reason in reasons), reasons
+    assert len(reasons) <= MOST_NOT_RUN
+
+
+def test_blocks_are_of_known_languages() -> None:
+    """A block in another language would pass unchecked."""
+    odd = [
+        f"{name_of(page)}:{block.line}: {block.language!r}"
+        for page in PAGES
+        for block in blocks_of(page)
+        if block.language not in LANGUAGES
+    ]
+
+    assert odd == []
+
+
+def test_json_and_toml_blocks_read(tmp_path: Path) -> None:
+    """JSON is JSON, and what stands under [tool.ingot] are settings."""
+    for page in PAGES:
+        for block in blocks_of(page):
+            if block.language == "json":
+                json.loads(block.code)
+            elif block.language == "toml":
+                file = tmp_path / "pyproject.toml"
+                file.write_text(block.code, "utf-8")
+                table = tomllib.loads(block.code)
+                assert bool(_read(file)) == ("ingot" in table.get("tool", {}))
+
+
+# Commands
+
+
+def commands() -> list[tuple[str, list[str]]]:
+    """Each command of the console blocks, as words, with its place."""
+    found: list[tuple[str, list[str]]] = []
+    for page in PAGES:
+        for block in blocks_of(page):
+            if block.language != "console":
+                continue
+            text = block.code.replace("\\\n", " ")
+            for line in text.splitlines():
+                if line.startswith("$ "):
+                    for part in _piped(shlex.split(line[2:], comments=True)):
+                        found.append((f"{name_of(page)}:{block.line}", part))
+    return found
+
+
+def _piped(words: list[str]) -> list[list[str]]:
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word in {"|", "&&", ";"}:
+            parts.append([])
+        elif word in {"<", ">", "2>"}:
+            parts[-1].append(word)
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+def test_commands_exist() -> None:
+    """The subcommands, options, extras and make targets that console blocks name are there."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for place, words in commands():
+        while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
+            words.pop(0)
+        if "<" in words or ">" in words:
+            words = words[: min(words.index(sign) for sign in "<>" if sign in words)]
+        match words:
+            case ["ingot", *rest]:
+                check_command(place, rest)
+            case ["make", *rest]:
+                unknown = {w for w in rest if "=" not in w} - targets
+                assert not unknown, f"{place}: make has no {unknown}"
+            case ["pip", "install", *rest]:
+                for extra in re.findall(r"ingot-ask\[([\w,]+)\]", " ".join(rest)):
+                    assert set(extra.split(",")) <= set(project["optional-dependencies"]), place
+
+
+def check_command(place: str, words: list[str]) -> None:
+    node: Any = typer.main.get_command(app)
+    if words[0].startswith("-"):
+        options = {option for param in node.params for option in param.opts} | {"--help"}
+        assert words[0] in options, f"{place}: ingot has no {words[0]}"
+        return
+    while hasattr(node, "commands"):
+        assert words and words[0] in node.commands, f"{place}: ingot has no {' '.join(words)}"
+        node = node.commands[words.pop(0)]
+    if "--help" not in words:
+        node.make_context("ingot", list(words))
+
+
+def test_variables_exist() -> None:
+    """Each INGOT_… in the docs is one that ingot reads."""
+    known = {s.variable for s in SETTINGS.values() if s.variable} | OWN_VARIABLES
+    for page in PAGES:
+        said = set(re.findall(r"\bINGOT_[A-Z_]*[A-Z]\b", page.read_text("utf-8")))
+
+        assert said <= known, name_of(page)
+
+
+# Links
+
+
+def test_links_lead_somewhere() -> None:
+    """Relative links name a file, and a heading in it."""
+    broken: list[str] = []
+    for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]:
+        text = _FENCE.sub("", page.read_text("utf-8"))
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            file = (page.parent / path).resolve() if path else page
+            if not file.exists() or (anchor and anchor not in anchors(file)):
+                broken.append(f"{name_of(page)}: {target}")
+
+    assert broken == []
+
+
+def anchors(page: Path) -> set[str]:
+    text = _FENCE.sub("", page.read_text("utf-8"))
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_page_is_in_the_index() -> None:
+    """docs/index.md leads to each page."""
+    index = (DOCS / "index.md").read_text("utf-8")
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} - {"index.md"}
+
+    assert pages == set(re.findall(r"\]\(([\w/-]+\.md)\)", index))
+
+
+# Tables
+
+
+def table(page: Path, first: str) -> list[list[str]]:
+    """Rows of the table whose first heading is *first*, without their backslashes."""
+    lines = iter(page.read_text("utf-8").splitlines())
+    for line in lines:
+        if line.startswith("|") and _cells(line)[0] == first:
+            next(lines)
+            rows: list[list[str]] = []
+            for row in lines:
+                if not row.startswith("|"):
+                    break
+                rows.append(_cells(row))
+            return rows
+    raise AssertionError(f"{name_of(page)} has no table that begins with {first!r}")
+
+
+def _cells(line: str) -> list[str]:
+    parts = re.split(r"(?<!\\)\|", line.strip())[1:-1]
+    return [part.strip().replace("\\|", "|") for part in parts]
+
+
+def code(cell: str) -> str:
+    """What stands in backticks in a cell."""
+    found = re.search(r"(`+)(.*)\1", cell)
+    assert found is not None, f"no code in {cell!r}"
+    return found[2].strip()
+
+
+def test_settings_are_told() -> None:
+    """docs/settings.md says of each setting what the code says."""
+    expected = [
+        [
+            f"`{s.name}`",
+            f"`{s.type}`",
+            s.default,
+            f"`{s.variable}`" if s.variable else "–",
+            f"`{s.name}`" if s.file else "–",
+            "yes" if s.keyed else "no",
+            s.says,
+        ]
+        for s in SETTINGS.values()
+    ]
+
+    assert expected == table(DOCS / "settings.md", "Setting")
+
+
+def errors() -> list[type[IngotError]]:
+    members = [getattr(ingot.errors, name) for name in ingot.errors.__all__]
+    return [cls for cls in members if isinstance(cls, type) and issubclass(cls, IngotError)]
+
+
+def test_errors_are_told() -> None:
+    """docs/reference/errors.md has each error with its code, retryable and attributes."""
+    expected = {}
+    for cls in errors():
+        retryable = "–"
+        if issubclass(cls, ProviderError):
+            retryable = "yes" if cls.retryable else "no"
+        own = (cls.__doc__ or "").partition("Attributes:\n")[2].splitlines()
+        names = [match[1] for line in own if (match := re.match(r" {4,8}(\w+): ", line))]
+        attributes = ", ".join(f"`{name}`" for name in names) or "–"
+        expected[f"`{cls.__name__}`"] = [f"`{cls.code}`", retryable, attributes]
+
+    told = table(DOCS / "reference" / "errors.md", "Error")
+    assert expected == {row[0]: row[1:4] for row in told}
+
+
+def test_tree_of_errors_is_told() -> None:
+    """The tree that is drawn in docs/reference/errors.md is the tree of classes."""
+    text = (DOCS / "reference" / "errors.md").read_text("utf-8")
+    drawn: set[tuple[str, str]] = set()
+    parents: dict[int, str] = {}
+    for line in re.search(r"```text\n(IngotError\n.*?)```", text, re.DOTALL)[1].splitlines():
+        found = re.match(r"[ │├└─]*(\w+)", line)
+        depth = found.start(1) // 4
+        parents[depth] = found[1]
+        if depth:
+            drawn.add((found[1], parents[depth - 1]))
+
+    expected = {
+        (cls.__name__, base.__name__)
+        for cls in errors()
+        for base in cls.__bases__
+        if issubclass(base, IngotError)
+    }
+    assert expected == drawn
+
+
+def test_exit_codes_are_told() -> None:
+    """docs/how-to/command-line.md has the exit codes."""
+    rows = table(DOCS / "how-to" / "command-line.md", "Code")
+
+    assert [[str(number), words] for number, words in meanings()] == rows
+
+
+def test_public_names_are_told() -> None:
+    """docs/reference/api.md names all that can be imported."""
+    text = (DOCS / "reference" / "api.md").read_text("utf-8")
+    for module in (ingot, ingot.testing, ingot.provider, ingot.typenames):
+        missing = [name for name in module.__all__ if f"`{name}" not in text]
+
+        assert missing == [], module.__name__
+
+
+def names_of(page: Path) -> dict[str, Any]:
+    """What the Python blocks of a page define."""
+    module = sys.modules[f"names_{page.stem}"] = ModuleType(f"names_{page.stem}")
+    for block in python_blocks(page):
+        if not block.replies:
+            run(block.code, name_of(page), module.__dict__)
+    return module.__dict__
+
+
+def test_types_are_told() -> None:
+    """Each row of docs/reference/types.md: so it travels to each vendor, and so it comes back."""
+    page = DOCS / "reference" / "types.md"
+    names = names_of(page)
+    for written, *cells, back, _ in table(page, "Declared type"):
+        t = eval(code(written), names)
+        for number, dialect in enumerate(("openai", "anthropic", "open")):
+            cell = next(cells[n] for n in range(number, -1, -1) if cells[n] != "same")
+            if cell == "refused":
+                with pytest.raises(UnsupportedTypeError):
+                    shape_of(t, dialect)
+                continue
+            shape = shape_of(t, dialect)
+            value = eval(code(back), names)
+            found = shape.read(code(cell))
+            kind = "as shown" if not shape.constrained else "held"
+
+            assert (type(value), value) == (type(found), found), (written, dialect)
+            assert (kind == "as shown") == (not cell.startswith("`")), (written, dialect)
+            if shape.wire is not None:
+                sent = shape.wire.schema
+                assert fits(json.loads(code(cell)), sent, sent), (written, dialect)
+
+
+def fits(value: Any, schema: Any, root: Any) -> bool:
+    """Whether a model that is held to *schema* can write *value*, as far as kinds and names go."""
+    if "$ref" in schema:
+        return fits(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    if "anyOf" in schema:
+        return any(fits(value, member, root) for member in schema["anyOf"])
+    if "const" in schema or "enum" in schema:
+        return value in schema.get("enum", [schema.get("const")])
+    match schema.get("type"), value:
+        case "object", dict():
+            parts = schema.get("properties", {})
+            more = schema.get("additionalProperties", False)
+            return set(schema.get("required", ())) <= value.keys() and all(
+                fits(item, parts[name], root)
+                if name in parts
+                else more is not False and fits(item, more, root)
+                for name, item in value.items()
+            )
+        case "array", list():
+            places = schema.get("prefixItems", [])
+            rest = [schema.get("items", {})] * (len(value) - len(places))
+            return all(map(fits, value, [*places, *rest], [root] * len(value)))
+        case None, _:
+            return True
+        case type_, _:
+            kinds: Any = {
+                "string": str,
+                "integer": int,
+                "number": int | float,
+                "boolean": bool,
+                "null": type(None),
+            }
+            known = type_ in kinds and isinstance(value, kinds[type_])
+            return known and (not isinstance(value, bool) or type_ == "boolean")
+
+
+def test_rules_of_reading_are_told() -> None:
+    """Each row of docs/reference/reading.md: this reply comes to this value or error."""
+    page = DOCS / "reference" / "reading.md"
+    names = names_of(page)
+    rows = table(page, "Asked for")
+    for written, reply, result, *_ in rows:
+        t = eval(code(written), names)
+        with Script([code(reply)]):
+            if "Error`" in result:
+                with pytest.raises(getattr(ingot.errors, code(result.partition(":")[0]))) as caught:
+                    ask(t, "x")
+                if ":" in result:
+                    told = result.partition(":")[2].strip()
+                    assert told in str(caught.value).replace("`", ""), reply
+            else:
+                value = eval(code(result), names)
+                found = ask(t, "x")
+                assert (type(value), value) == (type(found), found), reply
+    assert len(rows) > 20
