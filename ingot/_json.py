@@ -161,9 +161,11 @@ def _where(text: str, error: json.JSONDecodeError) -> str:
         return "it is empty"
     if error.msg == "Extra data":
         return f"more text follows the value at {at}"
+    if error.msg.startswith("Unterminated string"):
+        return f"it ends in the middle of a string (which begins at {at})"
     if error.pos >= len(text.rstrip()):
         return f"it ends in the middle ({at})"
-    return f"{error.msg[:1].lower()}{error.msg[1:]} at {at}"
+    return f"{error.msg[:1].lower()}{error.msg[1:].removesuffix(' at')} at {at}"
 
 
 def _faults(value: Any, path: tuple[str | int, ...], *, surrogates: bool) -> Any:

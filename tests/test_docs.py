@@ -8,6 +8,8 @@ A page of Markdown says in comments, which no reader sees, what its blocks need:
     <!-- as: anthropic -->                who stands in from here to the end of the page
     <!-- before: code -->                 Python that runs before the next block
     <!-- not run: reason -->              the next block is not run
+    <!-- shows: heard[-1].user_text() --> what the next text block is; `heard` are the requests of
+                                          the Python block before
 
 What a block prints is compared with its `#>` lines, or with the `text` block that follows it.
 """
@@ -16,21 +18,25 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import datetime
 import inspect
 import io
+import ipaddress
 import json
 import re
 import shlex
 import sys
 import tomllib
+import uuid
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import typer.main
+from pydantic import AnyUrl, EmailStr, Field
 
 import ingot.errors
 import ingot.provider
@@ -73,9 +79,10 @@ class Block:
     stand_in: str | None = None
     not_run: str | None = None
     output: str | None = None
+    shows: list[str] = field(default_factory=list)
 
 
-_COMMENT = re.compile(r"<!--\s*(replies|as|before|not run):(.*?)-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--\s*(replies|as|before|not run|shows):(.*?)-->", re.DOTALL)
 _FENCE = re.compile(r"^```([\w-]*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
@@ -83,7 +90,7 @@ def blocks_of(page: Path) -> list[Block]:
     """The blocks of a page, in order."""
     text = page.read_text("utf-8")
     found: list[Block] = []
-    marks: dict[str, list[str]] = {"replies": [], "before": [], "not run": []}
+    marks: dict[str, list[str]] = {"replies": [], "before": [], "not run": [], "shows": []}
     stand_in: str | None = None
     last = 0
     for fence in _FENCE.finditer(text):
@@ -101,7 +108,9 @@ def blocks_of(page: Path) -> list[Block]:
         if block.language == "python":
             block.replies, block.before = marks["replies"], marks["before"]
             block.stand_in, block.not_run = stand_in, "; ".join(marks["not run"]) or None
-            marks = {"replies": [], "before": [], "not run": []}
+            marks.update({"replies": [], "before": [], "not run": []})
+        elif block.language == "text":
+            block.shows, marks["shows"] = marks["shows"], []
         found.append(block)
     assert not any(marks.values()), f"{page}: comments at the end belong to no block: {marks}"
     return found
@@ -130,7 +139,11 @@ def test_blocks_run(
     hidden = set(module.__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
-    for block in python_blocks(page):
+    for block in blocks_of(page):
+        for expression in block.shows:
+            assert block.code == eval(expression, module.__dict__) + "\n"
+        if block.language != "python":
+            continue
         if block.not_run is not None:
             compile(block.code, name_of(page), "exec", dont_inherit=True, flags=_AWAIT)
             continue
@@ -163,8 +176,9 @@ def perform(block: Block, page: Path, module: ModuleType, hidden: set[str]) -> s
         for code in block.before:
             run(code, name_of(page), names)
         replies = [reply for text in block.replies for reply in eval(text, names)]
-        if replies:
-            stack.enter_context(script_of(replies, block.stand_in))
+        if block.replies:
+            script = stack.enter_context(script_of(replies, block.stand_in))
+            names["heard"] = script.heard
         stack.enter_context(redirect_stdout(printed))
         # So that a traceback names the line of the page.
         run("\n" * block.line + block.code, str(page), names)
@@ -328,7 +342,7 @@ def test_links_lead_somewhere() -> None:
     """Relative links name a file, and a heading in it."""
     broken: list[str] = []
     for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]:
-        text = _FENCE.sub("", page.read_text("utf-8"))
+        text = re.sub(r"`[^`\n]*`", "", _FENCE.sub("", page.read_text("utf-8")))
         for target in re.findall(r"\]\(([^)\s]+)\)", text):
             if re.match(r"[a-z]+:", target):
                 continue
@@ -435,11 +449,11 @@ def test_tree_of_errors_is_told() -> None:
         if depth:
             drawn.add((found[1], parents[depth - 1]))
 
+    public = errors()
     expected = {
-        (cls.__name__, base.__name__)
-        for cls in errors()
-        for base in cls.__bases__
-        if issubclass(base, IngotError)
+        (cls.__name__, next(base.__name__ for base in cls.__mro__[1:] if base in public))
+        for cls in public
+        if cls is not IngotError
     }
     assert expected == drawn
 
@@ -527,6 +541,37 @@ def fits(value: Any, schema: Any, root: Any) -> bool:
             }
             known = type_ in kinds and isinstance(value, kinds[type_])
             return known and (not isinstance(value, bool) or type_ == "boolean")
+
+
+CONSTRAINTS: dict[str, tuple[Any, ...]] = {
+    "bounds of whole numbers": (Annotated[int, Field(ge=1)], Annotated[int, Field(lt=9)]),
+    "bounds of other numbers": (Annotated[float, Field(ge=1)], Annotated[float, Field(lt=9)]),
+    "`multiple_of`": (Annotated[int, Field(multiple_of=5)],),
+    "length of a text": (
+        Annotated[str, Field(min_length=2)],
+        Annotated[str, Field(max_length=9)],
+    ),
+    "`pattern`": (Annotated[str, Field(pattern="^[a-z]+$")],),
+    "fewest items of a list": (Annotated[list[int], Field(min_length=1)],),
+    "most items of a list": (Annotated[list[int], Field(max_length=9)],),
+    "no item twice (`set`)": (set[int],),
+    "dates, times, UUIDs": (datetime.date, datetime.time, datetime.datetime, uuid.UUID),
+    "durations": (datetime.timedelta,),
+    "e-mail and IP addresses": (EmailStr, ipaddress.IPv4Address),
+    "URLs": (AnyUrl,),
+}
+
+
+def test_constraints_are_told() -> None:
+    """The table of docs/reference/types.md says who enforces which constraint."""
+    rows = table(DOCS / "reference" / "types.md", "Constraint")
+    assert list(CONSTRAINTS) == [row[0] for row in rows]
+    for name, *cells in rows:
+        for cell, dialect in zip(cells, ("openai", "anthropic", "open"), strict=True):
+            for t in CONSTRAINTS[name]:
+                held = [one.enforced for one in shape_of(t, dialect).wire.constraints]
+
+                assert held == [cell.startswith("enforced")], (name, dialect, t)
 
 
 def test_rules_of_reading_are_told() -> None:
