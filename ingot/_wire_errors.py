@@ -20,7 +20,7 @@ from ingot.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["failure", "retry_after", "translate"]
+__all__ = ["failure", "failure_in_body", "retry_after", "translate"]
 
 _WORDS: dict[str, type[ProviderError]] = {
     "authentication_error": ProviderAuthError,
@@ -88,6 +88,18 @@ def failure(
     if error.advice is None:
         error.advice = _advice(error, said)
     return error
+
+
+def failure_in_body(error: Any, *, provider: str, request_id: str | None) -> ProviderError:
+    """Return the error of our own for an error object that came with status 200."""
+    inner = as_object(error) or {"message": str(error)}
+    return failure(
+        str(inner.get("message") or "an error without a message"),
+        provider=provider,
+        status=200,
+        words=[as_text(inner.get("code")), as_text(inner.get("type"))],
+        request_id=request_id,
+    )
 
 
 def _by_word(word: str) -> type[ProviderError] | None:

@@ -2,19 +2,17 @@
 Every error that ingot raises, in one tree.
 
     IngotError
-    ├── NotConfiguredError            nothing to ask with: no key, extra, provider, model or valid
-    setting
-    ├── PromptError                   what was given to say is empty or cannot be said (also a
-    ValueError)
+    ├── NotConfiguredError            nothing to ask with: no key, extra, model …
+    ├── PromptError                   nothing to say, or it cannot be said (a ValueError)
     ├── UnsupportedTypeError          T cannot be asked for (also a TypeError)
     │   └── TypeExpressionError       a text that should name a type does not
-    ├── ProviderError                 the other end of the line failed; `retryable` says whether to
-    wait helps │   ├── ProviderAuthError         the key, the account or its credit was turned down
-    │   ├── ProviderRateLimitError    too many requests or tokens for now │   ├──
-    ProviderTimeoutError      no reply in time │   ├── ProviderUnavailableError  unreachable,
-    overloaded or broken for now │   └── ProviderProtocolError     the request was refused, or the
-    reply is not what the protocol says
-    └── AnswerError                   the model replied, and the reply is not an answer
+    ├── ProviderError                 the other end failed; `retryable`: try later
+    │   ├── ProviderAuthError         the key, the account or its credit was turned down
+    │   ├── ProviderRateLimitError    too many requests or tokens for now
+    │   ├── ProviderTimeoutError      no reply in time
+    │   ├── ProviderUnavailableError  unreachable, overloaded or broken for now
+    │   └── ProviderProtocolError     a request refused, or a reply against the protocol
+    └── AnswerError                   a reply came that is not an answer
         ├── RefusedError              the model declined
         ├── ContentFilteredError      the vendor held the text back
         ├── TruncatedError            the text ends before the answer does
@@ -379,7 +377,7 @@ class InvalidAnswerError(AnswerError):
 
 
 class UnreadableAnswerError(InvalidAnswerError):
-    """The text is not one JSON value."""
+    """The text is not one JSON value; *reason* says why, and where."""
 
     def __init__(self, reason: str, *, target: str, **facts: Any) -> None:
         self.reason = reason

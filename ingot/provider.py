@@ -15,7 +15,7 @@ from ingot._messages import Message, ToolCall, ToolResult
 from ingot._redact import public_url
 from ingot._request import Attachment, Format, Request, ToolDeclaration
 from ingot._response import Outcome, Response, Usage
-from ingot._wire_errors import failure, translate
+from ingot._wire_errors import failure, failure_in_body, translate
 from ingot.errors import (
     NotConfiguredError,
     ProviderError,
@@ -44,6 +44,7 @@ __all__ = [
     "as_objects",
     "as_text",
     "failure",
+    "failure_in_body",
     "merge_params",
     "refuse_settings",
 ]
@@ -113,9 +114,11 @@ class SDKProvider(Provider):
     module: ClassVar[str]
     key_variables: ClassVar[tuple[str, ...]] = ()
     url_variable: ClassVar[str | None] = None
+    host: ClassVar[str] = ""
 
     def __init__(self, *, base_url: str | None = None, api_key: str | None = None) -> None:
         self.base_url = base_url or (os.environ.get(self.url_variable or "") or None)
+        self._elsewhere = base_url is not None and not self.is_vendor
         self._api_key = api_key
         self._lock = threading.Lock()
         self._blocking: Any = None
@@ -131,10 +134,23 @@ class SDKProvider(Provider):
 
     @property
     def api_key(self) -> str | None:
-        """The key in force: the call's, else the first of the vendor's variables."""
-        if self._api_key is not None:
+        """
+        The key in force: the call's, else the first of the vendor's variables.
+
+        A server that a *base_url* leads to is not sent the vendor's key; one that the vendor's own
+        variable leads to is, as both come from one hand.
+        """
+        if self._api_key is not None or self._elsewhere:
             return self._api_key
         return next((v for name in self.key_variables if (v := os.environ.get(name))), None)
+
+    @property
+    def is_vendor(self) -> bool:
+        """Whether the vendor itself is asked."""
+        from urllib.parse import urlsplit
+
+        host = (urlsplit(self.base_url).hostname or "") if self.base_url else self.host
+        return host == self.host or host.endswith("." + self.host)
 
     @classmethod
     def installed(cls) -> bool:

@@ -128,9 +128,7 @@ def name_of(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_blocks_run(
-    page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recwarn: pytest.WarningsRecorder
-) -> None:
+def test_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each Python block does what it says, one after the other, without network, key or weights."""
     clean(monkeypatch, tmp_path)
     module = ModuleType(f"page_{page.stem.replace('-', '_')}")
@@ -286,8 +284,6 @@ def _piped(words: list[str]) -> list[list[str]]:
     for word in words:
         if word in {"|", "&&", ";"}:
             parts.append([])
-        elif word in {"<", ">", "2>"}:
-            parts[-1].append(word)
         else:
             parts[-1].append(word)
     return parts
@@ -498,10 +494,9 @@ def test_types_are_told() -> None:
             shape = shape_of(t, dialect)
             value = eval(code(back), names)
             found = shape.read(code(cell))
-            kind = "as shown" if not shape.constrained else "held"
 
             assert (type(value), value) == (type(found), found), (written, dialect)
-            assert (kind == "as shown") == (not cell.startswith("`")), (written, dialect)
+            assert shape.constrained == cell.startswith("`"), (written, dialect)
             if shape.wire is not None:
                 sent = shape.wire.schema
                 assert fits(json.loads(code(cell)), sent, sent), (written, dialect)
@@ -556,8 +551,8 @@ CONSTRAINTS: dict[str, tuple[Any, ...]] = {
     "most items of a list": (Annotated[list[int], Field(max_length=9)],),
     "no item twice (`set`)": (set[int],),
     "dates, times, UUIDs": (datetime.date, datetime.time, datetime.datetime, uuid.UUID),
-    "durations": (datetime.timedelta,),
-    "e-mail and IP addresses": (EmailStr, ipaddress.IPv4Address),
+    "durations, IPv4 addresses": (datetime.timedelta, ipaddress.IPv4Address),
+    "e-mail addresses": (EmailStr,),
     "URLs": (AnyUrl,),
 }
 
@@ -571,7 +566,7 @@ def test_constraints_are_told() -> None:
             for t in CONSTRAINTS[name]:
                 held = [one.enforced for one in shape_of(t, dialect).wire.constraints]
 
-                assert held == [cell.startswith("enforced")], (name, dialect, t)
+                assert held[-1] == cell.startswith("enforced"), (name, dialect, t)
 
 
 def test_rules_of_reading_are_told() -> None:

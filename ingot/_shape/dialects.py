@@ -27,7 +27,7 @@ class Dialect:
             nullable.
         recursion: Whether a type may refer to itself.
         pattern: Regular expression of the patterns that the server understands; None for all.
-        spelled: Whether escapes for classes of characters must be spelled out.
+        spelled: Whether the escape for digits must be spelled out.
         format_patterns: Patterns that stand for formats which the server does not know.
         min_items: Largest `minItems` that the server takes; None for any.
         property_name: Regular expression of property names; None for any.
@@ -135,13 +135,10 @@ OPEN = Dialect(
     # know.
     pattern=re.compile(r"\^(?:(?!\(\?|\\[A-Za-z0-9]).)*\$", re.DOTALL),
     spelled=True,
-    # Narrower than the formats: whatever fits them is valid, not the other way round.
+    # Only where each value can be written: a pattern that leaves one out would force another.
     format_patterns={
-        "duration": "^PT([0-9]{1,4}H)?([0-9]{1,2}M)?[0-9]{1,2}S$",
-        "email": "^[a-z0-9._-]{1,40}@[a-z0-9-]{1,40}([.][a-z0-9-]{1,20})?[.][a-z]{2,6}$",
+        "duration": "^-?P([0-9]+D)?(T([0-9]+H)?([0-9]+M)?([0-9]+([.][0-9]{1,6})?S)?)?$",
         "ipv4": f"^({_BYTE}[.]){{3}}{_BYTE}$",
-        "ipv6": "^([0-9a-f]{1,4}:){7}[0-9a-f]{1,4}$",
-        "uri": "^[a-z][a-z0-9+.-]{1,10}://[a-z0-9-]+([.][a-z0-9-]+)*(/[A-Za-z0-9._~/?#&=%-]*)?$",
     },
 )
 

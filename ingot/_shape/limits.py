@@ -42,7 +42,7 @@ class Tally:
     def over(self, dialect: Dialect) -> list[str]:
         """Say each limit of *dialect* that is exceeded."""
         limits = (
-            (self.unions, dialect.max_unions, "unions (each optional field counts)"),
+            (self.unions, dialect.max_unions, "unions"),
             (self.properties, dialect.max_properties, "properties"),
             (self.depth, dialect.max_depth, "levels of nesting"),
             (self.values, dialect.max_enum, "enum values"),

@@ -79,25 +79,15 @@ def one_of(type_: str, values: list[Any]) -> Schema:
     return {"type": type_, "enum": values}
 
 
-_CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \\t\\n\\r"}
-
-
 def spelled(pattern: str) -> str:
-    """
-    Return *pattern* with the escapes for digits, word characters and space as plain classes.
-
-    In Python they match more, so whatever fits the new pattern fits the old one.
-    """
+    """Return *pattern* with the escape for digits as a class of characters."""
     out: list[str] = []
     inside, index = False, 0
     while index < len(pattern):
         char, after = pattern[index], pattern[index + 1 : index + 2]
         if char == "\\" and after:
-            known = _CLASSES.get(after)
-            if known is None:
-                out.append(char + after)
-            else:
-                out.append(known if inside else f"[{known}]")
+            digits = "0-9" if inside else "[0-9]"
+            out.append(digits if after == "d" else char + after)
             index += 2
             continue
         inside = (inside or char == "[") and char != "]"

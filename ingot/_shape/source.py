@@ -62,10 +62,6 @@ class _Source(GenerateJsonSchema):
         """Likewise."""
         return _untitled(super().typed_dict_schema(schema), schema.get("cls"))
 
-    def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
-        """Likewise."""
-        return _untitled(super().enum_schema(schema), schema["cls"])
-
     def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
         """Refuse."""
         raise Unaskable("binary")
@@ -196,4 +192,9 @@ def source_schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
     Raises:
         Unaskable: A part of the type has no JSON.
     """
-    return adapter.json_schema(mode="validation", by_alias=True, schema_generator=_Source)
+    schema = adapter.json_schema(mode="validation", by_alias=True, schema_generator=_Source)
+    for node in (schema, *schema.get("$defs", {}).values()):
+        if "enum" in node or "const" in node:
+            # Pydantic calls an enum by its class, after all that can be overridden.
+            node.pop("title", None)
+    return schema

@@ -10,8 +10,10 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 from pydantic import PydanticUserError, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUndefinedAnnotation
+from typing_extensions import Unpack
 
 from ingot._json import is_array
+from ingot._shape.adapters import adapter_of
 from ingot._shape.content import BINARY, File, Json, Text
 from ingot._shape.descriptor import descriptor_of
 from ingot._shape.members import locate, type_name
@@ -76,6 +78,12 @@ def target_of(
             return Target(made), True
         return Target(made), False
     lasting = True
+    if _is_unpacked(t):
+        raise UnsupportedTypeError(
+            type_name(t),
+            "a tuple with an unpacked part is read as a tuple in a tuple",
+            advice="write tuple[int, tuple[str, ...]], or a class with named fields",
+        )
     if _has_forward(t):
         t, lasting = _resolve(t, namespace), False
     return Target(t, namespace), lasting
@@ -86,7 +94,7 @@ def _build(
 ) -> tuple[TypeAdapter[Any], dict[str, Any]]:
     make_askable(t)
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(t)
+        adapter: TypeAdapter[Any] = adapter_of(t)
         if not getattr(adapter, "pydantic_complete", True) and namespace is not None:
             # A class that refers to names of the function it was written in, which is the caller.
             globals_, locals_ = namespace()
@@ -179,7 +187,7 @@ def _is_binary(part: Any) -> bool:
 def _is_unaskable(part: Any) -> bool:
     try:
         make_askable(part)
-        source_schema(TypeAdapter(part))
+        source_schema(adapter_of(part))
     except (Unaskable, PydanticSchemaGenerationError):
         return True
     except Exception:  # noqa: BLE001 (a search for the part at fault; other faults are told elsewhere)
@@ -188,6 +196,14 @@ def _is_unaskable(part: Any) -> bool:
 
 
 # Forward references
+
+
+def _is_unpacked(t: Any) -> bool:
+    if isinstance(t, type) and not hasattr(t, "__args__"):
+        return False
+    if getattr(t, "__unpacked__", False) or get_origin(t) in (typing.Unpack, Unpack):
+        return True
+    return get_origin(t) is not Literal and any(map(_is_unpacked, get_args(t)))
 
 
 def _has_forward(t: Any) -> bool:

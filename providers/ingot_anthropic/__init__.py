@@ -34,6 +34,7 @@ class Anthropic(SDKProvider):
     module = "anthropic"
     key_variables = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
     url_variable = "ANTHROPIC_BASE_URL"
+    host = "api.anthropic.com"
     default_model = DEFAULT_MODEL
     default_max_tokens = 16_000
 
@@ -43,7 +44,8 @@ class Anthropic(SDKProvider):
 
         make = anthropic.AsyncAnthropic if awaiting else anthropic.Anthropic
         client = make(
-            api_key=self._api_key,
+            # Given None, the SDK would look for the vendor's key itself.
+            api_key=self._api_key or ("none" if self._elsewhere else None),
             base_url=self.base_url,
             max_retries=0,
             # Not the SDK's default, which would make it refuse a large max_tokens without

@@ -14,6 +14,7 @@ from ingot.provider import (
     as_objects,
     as_text,
     failure,
+    failure_in_body,
 )
 
 if TYPE_CHECKING:
@@ -87,14 +88,8 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
     """
     error = body.get("error")
     if error or body.get("type") == "error":
-        inner = as_object(error) or {"message": str(error)}
-        raise failure(
-            str(inner.get("message") or "an error without a message"),
-            provider=provider,
-            status=200,
-            words=[as_text(inner.get("type"))],
-            request_id=request_id or as_text(body.get("request_id")),
-        )
+        its_id = request_id or as_text(body.get("request_id"))
+        raise failure_in_body(error, provider=provider, request_id=its_id)
     content = body.get("content")
     facts: dict[str, Any] = {
         "usage": usage(body.get("usage")),
@@ -134,7 +129,7 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
         tool_calls=calls,
         stop_reason=stop,
         empty_reason=reason,
-        explanation=said or (text if reason == "refusal" else None),
+        explanation=said,
         kinds=kinds,
         blocks=tuple(blocks),
         **facts,

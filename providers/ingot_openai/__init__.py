@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from ingot.provider import SDKProvider, merge_params, refuse_settings
 from ingot_openai import chat, responses
@@ -18,8 +17,6 @@ __all__ = ["DEFAULT_MODEL", "OpenAI", "OpenAIChat"]
 DEFAULT_MODEL = "gpt-5.4-mini"
 """The model that is asked when none is named."""
 
-_VENDOR = "api.openai.com"
-
 
 class OpenAIChat(SDKProvider):
     """
@@ -33,12 +30,12 @@ class OpenAIChat(SDKProvider):
     module = "openai"
     key_variables = ("OPENAI_API_KEY",)
     url_variable = "OPENAI_BASE_URL"
+    host = "api.openai.com"
     default_model = DEFAULT_MODEL
 
     def __init__(self, *, base_url: str | None = None, api_key: str | None = None) -> None:
         super().__init__(base_url=base_url, api_key=api_key)
-        host = urlsplit(self.base_url).hostname if self.base_url else _VENDOR
-        self.vendor = host is not None and (host == _VENDOR or host.endswith("." + _VENDOR))
+        self.vendor = self.is_vendor
         self.dialect = "openai" if self.vendor else "open"
         self.default_max_tokens = 16_000 if self.vendor else 4_096
 

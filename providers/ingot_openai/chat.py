@@ -8,19 +8,20 @@ from ingot.provider import (
     Response,
     ToolCall,
     Usage,
-    as_count,
     as_object,
     as_objects,
     as_text,
     failure,
+    failure_in_body,
 )
+from ingot_openai.tokens import usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ingot.provider import Message, Request
 
-__all__ = ["arguments", "gather", "messages", "response", "usage"]
+__all__ = ["arguments", "gather", "messages", "response"]
 
 
 def arguments(request: Request, *, vendor: bool) -> dict[str, Any]:
@@ -106,19 +107,12 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
     """
     error = body.get("error")
     if error:
-        inner = as_object(error) or {"message": str(error)}
-        raise failure(
-            str(inner.get("message") or "an error without a message"),
-            provider=provider,
-            status=200,
-            words=[as_text(inner.get("code")), as_text(inner.get("type"))],
-            request_id=request_id,
-        )
+        raise failure_in_body(error, provider=provider, request_id=request_id)
     choices = body.get("choices")
     if choices is not None and not isinstance(choices, list):
         raise _malformed(provider, request_id)
     facts: dict[str, Any] = {
-        "usage": usage(body.get("usage")),
+        "usage": usage(body.get("usage"), "prompt", "completion"),
         "model": as_text(body.get("model")),
         "request_id": request_id,
     }
@@ -207,23 +201,6 @@ def _empty(message: Mapping[str, Any], calls: tuple[ToolCall, ...], spent: Usage
     thought = message.get("reasoning_content") or message.get("reasoning")
     all_thought = spent is not None and 0 < spent.reasoning_tokens == spent.output_tokens
     return "thinking_only" if thought or all_thought else "blank"
-
-
-def usage(counted: Any) -> Usage | None:
-    """Read a `usage` object; None when there is none."""
-    if not isinstance(counted, dict):
-        return None
-    counted = as_object(counted)
-    inputs = as_object(counted.get("prompt_tokens_details"))
-    outputs = as_object(counted.get("completion_tokens_details"))
-    read, written = as_count(inputs, "cached_tokens"), as_count(inputs, "cache_write_tokens")
-    return Usage(
-        input_tokens=max(0, as_count(counted, "prompt_tokens") - read - written),
-        output_tokens=as_count(counted, "completion_tokens"),
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-        reasoning_tokens=as_count(outputs, "reasoning_tokens"),
-    )
 
 
 def gather(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

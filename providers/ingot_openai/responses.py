@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from ingot.provider import (
     Response,
     ToolCall,
-    Usage,
-    as_count,
     as_object,
     as_objects,
     as_text,
     failure,
+    failure_in_body,
 )
+from ingot_openai.tokens import usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -96,16 +96,8 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
     status = as_text(body.get("status"))
     error = body.get("error")
     if (error or status == "failed") and not _is_policy(error):
-        inner = as_object(error) or {"message": str(error)}
-        if not error:
-            inner = {"message": "the response failed, without a reason", "code": "server_error"}
-        raise failure(
-            str(inner.get("message") or "an error without a message"),
-            provider=provider,
-            status=200,
-            words=[as_text(inner.get("code")), as_text(inner.get("type"))],
-            request_id=request_id,
-        )
+        why_not = error or {"message": "the response failed, unexplained", "code": "server_error"}
+        raise failure_in_body(why_not, provider=provider, request_id=request_id)
     output = body.get("output")
     if not isinstance(output, list) and not body.keys() & {"id", "object", "status", "usage"}:
         raise failure(
@@ -119,7 +111,7 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
             ),
         )
     facts: dict[str, Any] = {
-        "usage": usage(body.get("usage")),
+        "usage": usage(body.get("usage"), "input", "output"),
         "model": as_text(body.get("model")),
         "request_id": request_id,
     }
@@ -185,23 +177,6 @@ def _empty(kinds: tuple[str, ...], calls: tuple[ToolCall, ...]) -> str:
     if calls:
         return "tool_use_only"
     return "thinking_only" if kinds and set(kinds) == {"reasoning"} else "blank"
-
-
-def usage(counted: Any) -> Usage | None:
-    """Read a `usage` object; None when there is none."""
-    if not isinstance(counted, dict):
-        return None
-    counted = as_object(counted)
-    inputs = as_object(counted.get("input_tokens_details"))
-    outputs = as_object(counted.get("output_tokens_details"))
-    read, written = as_count(inputs, "cached_tokens"), as_count(inputs, "cache_write_tokens")
-    return Usage(
-        input_tokens=max(0, as_count(counted, "input_tokens") - read - written),
-        output_tokens=as_count(counted, "output_tokens"),
-        cache_read_tokens=read,
-        cache_write_tokens=written,
-        reasoning_tokens=as_count(outputs, "reasoning_tokens"),
-    )
 
 
 def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
