@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ingot._answer import Answer
-    from ingot._ask import ask
+    from ingot._ask import Configured, ask
     from ingot._response import Response, Usage
     from ingot._retry import Retry
     from ingot._shape.content import File, Json, Markdown, Text
+    from ingot.cassette.recorder import Cassette
     from ingot.errors import (
         AnswerError,
         ContentFilteredError,
@@ -31,9 +32,13 @@ if TYPE_CHECKING:
         UnsupportedTypeError,
     )
 
+__version__: str
+
 __all__ = [
     "Answer",
     "AnswerError",
+    "Cassette",
+    "Configured",
     "ContentFilteredError",
     "EmptyAnswerError",
     "File",
@@ -63,6 +68,8 @@ __all__ = [
 
 _HOMES = {
     "Answer": "_answer",
+    "Cassette": "cassette.recorder",
+    "Configured": "_ask",
     "File": "_shape.content",
     "Json": "_shape.content",
     "Markdown": "_shape.content",
@@ -75,19 +82,22 @@ _HOMES = {
 """Modules of the names that are not errors; each is imported when its name is first used."""
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__ and name != "__version__":
-        raise AttributeError(f"module 'ingot' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:
+    # Hidden from type checkers, which would take any name for one of ours.
 
-    if name == "__version__":
-        from importlib.metadata import version
+    def __getattr__(name: str) -> object:
+        if name not in __all__ and name != "__version__":
+            raise AttributeError(f"module 'ingot' has no attribute {name!r}")
+        from importlib import import_module
 
-        return version("ingot-ask")
-    value = getattr(import_module(f"ingot.{_HOMES.get(name, 'errors')}"), name)
-    globals()[name] = value
-    return value
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("ingot-ask")
+        value = getattr(import_module(f"ingot.{_HOMES.get(name, 'errors')}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *globals()})
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -5,79 +5,30 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ingot._drive import arun, run
-from ingot._question import arguments, merged, question
+from ingot._given import Call, Settings
+from ingot._question import Caller, arguments, merged, question
+from ingot._signatures import signature
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
-    from typing import Literal, Unpack
+    from typing import Unpack
 
     from typing_extensions import TypeForm
     from typing_extensions import TypeVar as TypeVarWithDefault
 
     from ingot._answer import Answer
     from ingot._question import Question
-    from ingot._retry import Retry
-    from ingot._shape.target import Namespace
-    from ingot.provider import Provider
 
     T = TypeVarWithDefault("T", default=Any)
 else:
     T = TypeVar("T")
 
-__all__ = ["Aio", "Configured", "Pending", "Settings", "ask"]
+__all__ = ["Aio", "Configured", "Pending", "ask"]
 
 U = TypeVar("U")
-
-
-class Settings(TypedDict, total=False):
-    """
-    What can be set for an ask; None means not set. docs/settings.md has the whole table.
-
-    Attributes:
-        model: Who is asked, as `provider/model`, or a Provider.
-        system: The system prompt.
-        max_tokens: Upper bound of the answer, in tokens.
-        temperature: How freely the model chooses its words.
-        seed: Makes sampling repeatable where the vendor can.
-        timeout: Seconds that the server may be silent.
-        retry: How often a request that failed in passing is sent again, or a Retry.
-        repair: How often the model may be told that its reply does not fit.
-        constrain: `auto`, `strict` or `prompt`: whether the server must hold the model to the type.
-        base_url: Where the server is.
-        api_key: The key.
-        params: Vendor-specific extras of the request.
-    """
-
-    model: str | Provider | None
-    system: str | None
-    max_tokens: int | None
-    temperature: float | None
-    seed: int | None
-    timeout: float | None
-    retry: int | Retry | None
-    repair: int | None
-    constrain: Literal["auto", "strict", "prompt"] | None
-    base_url: str | None
-    api_key: str | None
-    params: Mapping[str, Any] | None
-
-
-class Call(Settings, total=False):
-    """
-    What can be said in one call beside type and prompt.
-
-    Attributes:
-        context: Values by name, each shown to the model as a labelled block before the prompt.
-        types: Record declarations, for Ingot type names.
-        sample: Tells apart asks that are the same on purpose, in recordings.
-    """
-
-    context: Mapping[str, Any] | None
-    types: Mapping[str, Any] | None
-    sample: str | int | None
 
 
 class _Unset:
@@ -107,6 +58,8 @@ class Pending(Coroutine[Any, Any, U]):
         if not self._begun:
             self._begun = True
             self._inner = self._make()
+        elif self._inner is None:
+            raise RuntimeError("this ask was closed before it was awaited")
         return self._inner
 
     def __await__(self) -> Generator[Any, Any, U]:
@@ -139,11 +92,10 @@ class Pending(Coroutine[Any, Any, U]):
             )
 
 
-def _names() -> Namespace:
-    """The names that forward references may use: those of whoever called `ask`."""
+def _caller() -> Caller:
+    """Whoever called `ask`."""
     # Two frames up: this function, the method that was called, its caller.
-    frame = sys._getframe(2)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    return lambda: (frame.f_globals, frame.f_locals)
+    return Caller(sys._getframe(2))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def _blocking(asked: Question) -> Answer[Any]:
@@ -155,14 +107,14 @@ def _pending(
     t: Any,
     bound: Mapping[str, Any],
     given: dict[str, Any],
-    names: Namespace,
+    caller: Caller,
     *,
     whole: bool,
 ) -> Pending[Any]:
     """Make an ask ready now and perform it when awaited; faults are raised then."""
     t, prompt = arguments(args, t, _UNSET)
     try:
-        asked = question(t, prompt, bound=bound, given=given, namespace=names)
+        asked = question(t, prompt, bound=bound, given=given, caller=caller)
     except Exception as error:  # noqa: BLE001 (whatever is wrong is raised when awaited)
         return Pending(lambda caught=error: _raise(caught))
 
@@ -232,8 +184,8 @@ class Configured(Generic[T]):
     def __call__(self, *args: Any, **given: Any) -> Any:
         """Ask, and return the value; see `ask`."""
         t, prompt = arguments(args, self._t, _UNSET)
-        names = _names()
-        asked = question(t, prompt, bound=self._bound, given=given, namespace=names)
+        caller = _caller()
+        asked = question(t, prompt, bound=self._bound, given=given, caller=caller)
         return _blocking(asked).value
 
     @overload
@@ -245,8 +197,8 @@ class Configured(Generic[T]):
     def answer(self, *args: Any, **given: Any) -> Any:
         """Ask, and return the value with its usage, cost, model and turns."""
         t, prompt = arguments(args, self._t, _UNSET)
-        names = _names()
-        asked = question(t, prompt, bound=self._bound, given=given, namespace=names)
+        caller = _caller()
+        asked = question(t, prompt, bound=self._bound, given=given, caller=caller)
         return _blocking(asked)
 
     @property
@@ -288,8 +240,8 @@ class Aio(Generic[T]):
     def __call__(self, prompt: str, /, **given: Unpack[Call]) -> Pending[T]: ...
     def __call__(self, *args: Any, **given: Any) -> Any:
         """Ask; await the result for the value."""
-        names = _names()
-        return _pending(args, self._t, self._bound, given, names, whole=False)
+        caller = _caller()
+        return _pending(args, self._t, self._bound, given, caller, whole=False)
 
     @overload
     def answer(
@@ -301,8 +253,8 @@ class Aio(Generic[T]):
     def answer(self, prompt: str, /, **given: Unpack[Call]) -> Pending[Answer[T]]: ...
     def answer(self, *args: Any, **given: Any) -> Any:
         """Ask; await the result for the value with its usage, cost, model and turns."""
-        names = _names()
-        return _pending(args, self._t, self._bound, given, names, whole=True)
+        caller = _caller()
+        return _pending(args, self._t, self._bound, given, caller, whole=True)
 
     def using(self, **settings: Unpack[Settings]) -> Aio[T]:
         """Return a copy with *settings* bound."""
@@ -362,8 +314,8 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
 
         def __new__(cls, *args: Any, **given: Any) -> Any:
             t, prompt = arguments(args, _UNSET, _UNSET)
-            names = _names()
-            asked = question(t, prompt, bound=_NOTHING, given=given, namespace=names)
+            caller = _caller()
+            asked = question(t, prompt, bound=_NOTHING, given=given, caller=caller)
             return run(asked.flow, asked.provider).value
 
         def __class_getitem__(cls, t: Any) -> Configured[Any]:
@@ -382,8 +334,8 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
     def answer(cls, *args: Any, **given: Any) -> Any:
         """Ask, and return the value with its usage, cost, model and turns."""
         t, prompt = arguments(args, _UNSET, _UNSET)
-        names = _names()
-        return _blocking(question(t, prompt, bound=_NOTHING, given=given, namespace=names))
+        caller = _caller()
+        return _blocking(question(t, prompt, bound=_NOTHING, given=given, caller=caller))
 
     @classmethod
     def using(cls, **settings: Unpack[Settings]) -> Configured[T]:
@@ -398,3 +350,28 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
 
 
 _NOTHING: Mapping[str, Any] = {}
+
+
+def _sign() -> None:
+    """Show the settings by name to `help` and to completers."""
+    two = ("t", "prompt")
+    ask.__signature__ = signature(positional=two, named=Call, returns="T")  # type: ignore[attr-defined]
+    methods: tuple[tuple[Any, str, str], ...] = (
+        (Configured.__call__, "self", "T"),
+        (Configured.answer, "self", "Answer[T]"),
+        (Aio.__call__, "self", "Pending[T]"),
+        (Aio.answer, "self", "Pending[Answer[T]]"),
+        (vars(ask)["answer"].__func__, "cls", "Answer[T]"),
+    )
+    for method, first, returns in methods:
+        method.__signature__ = signature(first, positional=two, named=Call, returns=returns)
+    usings: tuple[tuple[Any, str], ...] = (
+        (Configured.using, "self"),
+        (Aio.using, "self"),
+        (vars(ask)["using"].__func__, "cls"),
+    )
+    for method, first in usings:
+        method.__signature__ = signature(first, named=Settings, returns="Configured[T]")
+
+
+_sign()

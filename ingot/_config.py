@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from ingot import _kinds
 from ingot._json import is_object
-from ingot._retry import Retry
 from ingot._spelling import nearest
 from ingot.errors import NotConfiguredError
 
@@ -47,62 +47,6 @@ class Setting:
     says: str
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, str) and value.strip():
-        return value
-    raise ValueError("a text that is not empty")
-
-
-def _whole(least: int) -> Callable[[Any], int]:
-    def check(value: Any) -> int:
-        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
-            return value
-        raise ValueError(f"a whole number of at least {least}")
-
-    return check
-
-
-def _number(least: float, *, more: bool = False) -> Callable[[Any], float]:
-    def check(value: Any) -> float:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number and (value > least if more else value >= least) and value < float("inf"):
-            return float(value)
-        raise ValueError(f"a number {'above' if more else 'of at least'} {least:g}")
-
-    return check
-
-
-def _retry(value: Any) -> Retry:
-    if isinstance(value, Retry):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return Retry(attempts=value + 1)
-    raise ValueError("how often to try again, as a whole number, or a Retry")
-
-
-_CONSTRAIN = ("auto", "strict", "prompt")
-
-
-def _constrain(value: Any) -> str:
-    if value in _CONSTRAIN:
-        return str(value)
-    raise ValueError("one of 'auto', 'strict', 'prompt'")
-
-
-def _params(value: Any) -> dict[str, Any]:
-    if is_object(value) and all(type(key) is str for key in value):
-        return value
-    raise ValueError("a mapping from names to JSON values")
-
-
-def _model(value: Any) -> Any:
-    if isinstance(value, str):
-        return _text(value)
-    if hasattr(value, "send") and hasattr(value, "dialect"):
-        return value
-    raise ValueError("a text such as 'openai/gpt-5.4-mini', or a Provider")
-
-
 def _setting(
     name: str,
     type: str,
@@ -135,17 +79,17 @@ SETTINGS: dict[str, Setting] = {
             "model",
             "str | Provider",
             "the vendor whose key is set, else the local model",
-            _model,
+            _kinds.model,
             str,
             "who is asked, as `provider/model`",
             keyed=True,
         ),
-        _setting("system", "str", "none", _text, str, "the system prompt", keyed=True),
+        _setting("system", "str", "none", _kinds.text, str, "the system prompt", keyed=True),
         _setting(
             "max_tokens",
             "int",
             "16000; 4096 at other servers; 512 local",
-            _whole(1),
+            _kinds.whole(1),
             int,
             "upper bound of the answer, in tokens",
             keyed=True,
@@ -154,17 +98,19 @@ SETTINGS: dict[str, Setting] = {
             "temperature",
             "float",
             "the model's own; 0 local",
-            _number(0),
+            _kinds.number(0),
             float,
             "how freely the model chooses its words",
             keyed=True,
         ),
-        _setting("seed", "int", "none", _whole(0), int, "makes sampling repeatable", keyed=True),
+        _setting(
+            "seed", "int", "none", _kinds.whole(0), int, "makes sampling repeatable", keyed=True
+        ),
         _setting(
             "timeout",
             "float",
             "600",
-            _number(0, more=True),
+            _kinds.number(0, more=True, most=2e6),
             float,
             "seconds that the server may be silent",
         ),
@@ -172,7 +118,7 @@ SETTINGS: dict[str, Setting] = {
             "retry",
             "int | Retry",
             "2",
-            _retry,
+            _kinds.retry,
             int,
             "how often a request that failed in passing is sent again",
         ),
@@ -180,7 +126,7 @@ SETTINGS: dict[str, Setting] = {
             "repair",
             "int",
             "0",
-            _whole(0),
+            _kinds.whole(0),
             int,
             "how often the model may be told that its reply does not fit",
         ),
@@ -188,7 +134,7 @@ SETTINGS: dict[str, Setting] = {
             "constrain",
             "str",
             "auto",
-            _constrain,
+            _kinds.constrain,
             str,
             "`auto`: the server holds the model to the type where it can, else it is shown; "
             "`strict`: it must; `prompt`: the schema is only shown",
@@ -197,7 +143,7 @@ SETTINGS: dict[str, Setting] = {
             "base_url",
             "str",
             "the vendor's",
-            _text,
+            _kinds.text,
             str,
             "where the server is",
             file=False,
@@ -206,16 +152,25 @@ SETTINGS: dict[str, Setting] = {
             "api_key",
             "str",
             "the vendor's variable",
-            _text,
+            _kinds.text,
             str,
             "the key; in no pickle, repr, log or recording",
+            file=False,
+        ),
+        _setting(
+            "cassette",
+            "Cassette | str",
+            "none",
+            _kinds.cassette,
+            str,
+            "the recording that answers, or that is made",
             file=False,
         ),
         _setting(
             "params",
             "dict[str, Any]",
             "none",
-            _params,
+            _kinds.params,
             None,
             "vendor-specific extras of the request",
             keyed=True,
@@ -236,6 +191,8 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in given.items():
         setting = SETTINGS.get(name)
+        if setting is None and name in _OF_A_CALL:
+            raise TypeError(f"{name} belongs to a call, ask(T, prompt, {name}=…), not to using")
         if setting is None:
             raise TypeError(
                 f"there is no setting {name!r}{nearest(name, [*SETTINGS, *_OF_A_CALL])}; "
@@ -246,8 +203,8 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
         try:
             out[name] = setting.check(value)
         except ValueError as error:
-            # A key must not be shown even where it is malformed.
-            found = "" if name == "api_key" else f", not {value!r:.80}"
+            # A key or password must not be shown even where it is malformed.
+            found = "" if name in _SECRET else f", not {value!r:.80}"
             raise TypeError(f"{name} must be {error}{found}") from None
     return out
 
@@ -277,8 +234,10 @@ def resolve(call: Mapping[str, Any]) -> Resolved:
         NotConfiguredError: The environment or the file holds a value of the wrong kind; it is
             named.
     """
-    file = _file(os.getcwd())  # noqa: PTH109 (a text is the key of the cache)
+    file = _file(_here())
     ambient = _environment()
+    if not file and not ambient:
+        return Resolved(call, frozenset(call))
     if ("base_url" in ambient or "api_key" in ambient) and not _is_meant(ambient, call, file):
         ambient = {k: v for k, v in ambient.items() if k not in ("base_url", "api_key")}
     values = {**file, **ambient, **call}
@@ -303,33 +262,59 @@ def _is_meant(ambient: Mapping[str, Any], call: Mapping[str, Any], file: Mapping
 
 def _environment() -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for setting in SETTINGS.values():
-        if setting.variable is None or setting.parse is None:
-            continue
-        text = os.environ.get(setting.variable)
-        if not text:
+    # To ask `os.environ` for each takes as long as all the rest of an ask that is played.
+    raw: Any = getattr(os.environ, "_data", None)
+    named = _VARIABLES if raw is None else raw.keys() & _VARIABLES.keys()
+    for setting in [_VARIABLES[name] for name in named]:
+        text = os.environ.get(setting.variable or "")
+        if setting.parse is None or not text:
             continue
         try:
-            out[setting.name] = setting.check(setting.parse(text))
+            parsed = setting.parse(text)
+        except ValueError:
+            parsed = _MALFORMED
+        try:
+            out[setting.name] = setting.check(parsed)
         except ValueError as error:
-            reason = str(error) if setting.parse is str or "literal" not in str(error) else ""
-            wanted = reason if reason and "convert" not in reason else f"of type {setting.type}"
-            found = "" if setting.name == "api_key" else f", not {text!r:.80}"
+            wanted = f"of type {setting.type}" if parsed is _MALFORMED else str(error)
+            found = "" if setting.name in _SECRET else f", not {text!r:.80}"
             raise NotConfiguredError(
                 f"the environment variable {setting.variable} must be {wanted}{found}"
             ) from None
     return out
 
 
+_VARIABLES: dict[Any, Setting] = {
+    getattr(os.environ, "encodekey", str)(setting.variable): setting
+    for setting in SETTINGS.values()
+    if setting.variable is not None
+}
+"""Settings by their variables, named as `os.environ` does it inside."""
+
+_MALFORMED = object()
+"""Stands for the value of a variable that cannot be read as what it should be."""
+
+
+def _here() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109 (a text is the key of a cache)
+    except OSError:
+        # The folder was deleted under this process.
+        return None
+
+
 @lru_cache(maxsize=64)
-def _file(folder: str) -> dict[str, Any]:
+def _file(folder: str | None) -> dict[str, Any]:
     """Settings of `[tool.ingot]` in the nearest pyproject.toml at or above *folder*."""
     from pathlib import Path
 
+    if folder is None:
+        return {}
     here = Path(folder)
     for parent in (here, *here.parents):
         path = parent / "pyproject.toml"
-        if path.is_file():
+        # Unlike the method of a path, this is no error where one may not look.
+        if os.path.isfile(path):  # noqa: PTH113
             return _read(path)
     return {}
 
@@ -338,9 +323,12 @@ def _read(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("ingot", {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise NotConfiguredError(f"{path} is no valid TOML: {error}") from None
+        tool = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+    except OSError as error:
+        raise NotConfiguredError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise NotConfiguredError(f"{path} is no valid TOML: {error!s:.200}") from None
+    table: Any = tool.get("ingot", {}) if is_object(tool) else {}
     out: dict[str, Any] = {}
     allowed = [name for name, setting in SETTINGS.items() if setting.file]
     if not is_object(table):
@@ -366,6 +354,9 @@ def _read(path: Path) -> dict[str, Any]:
             ) from None
     return out
 
+
+_SECRET = ("api_key", "base_url")
+"""Settings that may hold what must not be shown."""
 
 _OF_A_CALL = ("context", "types", "sample")
 """What a call takes beside settings."""

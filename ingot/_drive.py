@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ingot._flow import Send, Wait
+from ingot.errors import IngotError
 
 if TYPE_CHECKING:
     from ingot._answer import Answer
@@ -37,7 +38,11 @@ def run(flow: Flow, provider: Provider) -> Answer[Any]:
             else:
                 effect = flow.send(done)
     except StopIteration as stop:
+        provider.finish(None)
         return stop.value  # type: ignore[no-any-return]  # a generator's value is untyped
+    except IngotError as error:
+        provider.finish(error)
+        raise
 
 
 async def arun(flow: Flow, provider: Provider) -> Answer[Any]:
@@ -64,4 +69,8 @@ async def arun(flow: Flow, provider: Provider) -> Answer[Any]:
             else:
                 effect = flow.send(done)
     except StopIteration as stop:
+        provider.finish(None)
         return stop.value  # type: ignore[no-any-return]  # a generator's value is untyped
+    except IngotError as error:
+        provider.finish(error)
+        raise

@@ -54,9 +54,13 @@ class Duplicate:
 
 def canonical(value: Any) -> str:
     """Return the one JSON text that values equal to *value* share."""
-    return json.dumps(
-        value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-    )
+    return _encode(value)
+
+
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+).encode
+"""Made once: `json.dumps` makes an encoder for each text."""
 
 
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
@@ -151,8 +155,12 @@ def read(text: str) -> tuple[Any, list[tuple[tuple[str | int, ...], str]]]:
     # A surrogate can only come in by an escape or stand in the text itself; the search is cheaper
     # than a walk.
     suspect = "\\ud" in text or "\\uD" in text or not text.isascii()
-    places = list(_faults(value, (), surrogates=suspect)) if reader.faulty or suspect else []
-    return value, places
+    if not (reader.faulty or suspect):
+        return value, []
+    try:
+        return value, list(_faults(value, (), surrogates=suspect))
+    except RecursionError:
+        raise Unreadable("it is nested too deeply") from None
 
 
 def _where(text: str, error: json.JSONDecodeError) -> str:

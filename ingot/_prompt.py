@@ -35,10 +35,15 @@ def say(prompt: Any, context: Mapping[str, Any] | None) -> tuple[str, tuple[tupl
     else:
         raise PromptError(
             f"the prompt must be text, not {type(prompt).__name__}",
-            advice="values go into context={'name': value}",
+            advice="the type goes first, then the prompt; values go into context={'name': value}",
         )
     if not text.strip():
         raise PromptError("the prompt is empty")
+    if context is not None and not hasattr(context, "items"):
+        raise PromptError(
+            f"context must name its values, not be a {type(context).__name__}",
+            advice="write context={'document': text}",
+        )
     for name, value in (context or {}).items():
         if name in values:
             raise PromptError(f"the value {name!r} is both in the template and in context")

@@ -27,10 +27,8 @@ _KEPT = 64
 
 _lock = threading.Lock()
 _made: OrderedDict[tuple[str, str | None, str | None], Provider] = OrderedDict()
-stand_ins: list[Provider] = []
-"""
-Providers that stand in for all others, the last one first; `ingot.testing.Script` puts itself here.
-"""
+stand_ins: list[Any] = []
+"""Scripts, which stand in for all providers, and cassettes, which stand before them; last first."""
 
 
 @lru_cache(maxsize=1)
@@ -78,8 +76,8 @@ def find_provider(
         NotConfiguredError: There is no such provider, the text is malformed, or nothing is
             configured.
     """
-    if stand_ins:
-        found = stand_ins[-1]
+    found = next((one for one in reversed(stand_ins) if not hasattr(one, "begin")), None)
+    if found is not None:
         return found, model.partition("/")[2] if isinstance(model, str) else found.default_model
     if model is None:
         model, _ = unnamed()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ingot._messages import Message
 
-__all__ = ["Attachment", "Format", "Request", "ToolDeclaration"]
+__all__ = ["Attachment", "Format", "Request", "ToolDeclaration", "key_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,9 +143,31 @@ class Request:
 
     def digest(self) -> str:
         """Return the key of this request in recordings: `k1:` and 32 hex digits of a SHA-256."""
-        parts = self.key_parts()
-        text = canonical(["ask", *(parts[name] for name in _KEY_ORDER)])
-        return "k1:" + sha256(text.encode()).hexdigest()[:32]
+        return key_of(self.key_parts())
+
+
+def key_of(parts: Mapping[str, Any]) -> str:
+    """Return the key of a request with these `key_parts`."""
+    target, *rest = (parts[name] for name in _KEY_ORDER)
+    # The canonical text of ["ask", target, *rest], of which the target is written once.
+    text = f'["ask",{_target_text(target)},{canonical(rest)[1:]}'
+    return "k1:" + sha256(text.encode()).hexdigest()[:32]
+
+
+_texts: dict[int, tuple[Any, str]] = {}
+"""Canonical texts of descriptors, which are never changed, by the very object."""
+
+
+def _target_text(target: Any) -> str:
+    kept = _texts.get(id(target))
+    if kept is not None and kept[0] is target:
+        return kept[1]
+    text = canonical(target)
+    if not isinstance(target, str):
+        if len(_texts) >= 1024:
+            _texts.clear()
+        _texts[id(target)] = (target, text)
+    return text
 
 
 def context_text(value: Any) -> str:

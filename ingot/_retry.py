@@ -40,6 +40,8 @@ class Retry:
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise ValueError("Retry(attempts=…) counts the first request, so it is at least 1")
+        if not self.ceiling >= 0:
+            raise ValueError("Retry(ceiling=…) is a number of seconds, 0 or more")
 
     def delay(self, attempt: int, error: ProviderError, elapsed: float) -> float | None:
         """
@@ -50,7 +52,11 @@ class Retry:
             error: Why this one failed.
             elapsed: Seconds since the first request began.
         """
-        if not error.retryable or (self.stop is None and attempt >= self.attempts):
+        if (
+            error.replayed
+            or not error.retryable
+            or (self.stop is None and attempt >= self.attempts)
+        ):
             return None
         asked = error.retry_after
         if asked is not None and self.stop is None:
@@ -72,11 +78,11 @@ class Retry:
         if asked is not None:
             return None if asked > self.ceiling else asked + random.uniform(0, 0.1)
         wait = _backoff(attempt) if self.wait is None else float(self.wait(state))
-        return min(wait, self.ceiling)
+        return max(0.0, min(wait, self.ceiling))
 
     def gave_up(self, attempt: int, error: ProviderError) -> str | None:
         """Why `delay` gave up on an error that could be retried; None when it could not."""
-        if not error.retryable:
+        if error.replayed or not error.retryable:
             return None
         if error.retry_after is not None and error.retry_after > self.ceiling:
             return (

@@ -1,21 +1,30 @@
-"""JSON as serde_json reads it, float for float: what the source systems make of a text."""
+"""JSON as serde_json reads and writes it, float for float: what the source systems make of it."""
 
 from __future__ import annotations
 
 import json
 import re
-from math import isinf
-from typing import Any
+from math import isfinite, isinf
+from typing import TYPE_CHECKING, Any, cast
 
-from ingot._json import Unreadable
+from ingot._json import Unreadable, is_object
 
-__all__ = ["loads"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Ordered", "dumps", "loads", "pretty"]
 
 _U64 = 2**64 - 1
 _I64 = -(2**63)
 _I32 = 2**31 - 1
 _POWERS = 308
 """The greatest power of ten that a float can hold."""
+
+_BITS = 1024
+"""Bits of the greatest integer that a float can come near to."""
+
+_PLAIN = -5
+"""The one exponent for which Python writes `1e-05` and serde_json `0.00001`."""
 
 _DEPTH = 127
 """Arrays and objects that may stand inside one another in a text."""
@@ -26,13 +35,23 @@ _HALF_PAIR = re.compile(
 )
 
 
-def loads(text: str) -> Any:
+class Ordered(dict[str, Any]):
+    """An object that is written in its own order, as a struct is; other objects are sorted."""
+
+
+def loads(
+    text: str, *, object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None
+) -> Any:
     """
     Read JSON with the numbers that Ingot's own runtime sees.
 
     Integers within 64 bits (signed or unsigned) are int, all other numbers float, `-0` too. A float
     is the first 19 or 20 digits times or divided by a power of ten, so it may differ from
     `float(text)` in its last bit. Of a key that stands twice, the last value counts.
+
+    Args:
+        text: The whole text.
+        object_pairs_hook: Makes an object of its keys and values; a dict when None.
 
     Raises:
         ValueError: *text* is not one JSON value, holds half of a surrogate pair or a number that no
@@ -41,13 +60,112 @@ def loads(text: str) -> Any:
     _check_depth(text)
     try:
         value = json.loads(
-            text, parse_int=_integer, parse_float=_fraction, parse_constant=_constant
+            text,
+            parse_int=_integer,
+            parse_float=_fraction,
+            parse_constant=_constant,
+            object_pairs_hook=object_pairs_hook,
         )
     except json.JSONDecodeError as error:
         fault = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         raise Unreadable(f"{fault} at line {error.lineno}, column {error.colno}") from None
     _check_surrogates(text)
     return value
+
+
+def dumps(value: Any) -> str:
+    """
+    Write *value* as the one line that digests are made over.
+
+    Keys are sorted by code point, nothing but `"`, the backslash and control characters is escaped,
+    and an integer that 64 bits do not hold is written as a float.
+
+    Raises:
+        TypeError: *value* holds what JSON has no form for, or a key that is no string.
+        ValueError: *value* holds NaN, an infinity, a number out of range or half of a surrogate
+            pair, or is nested too deeply.
+    """
+    return _checked(value, None)
+
+
+def pretty(value: Any) -> str:
+    """
+    Write *value* as `dumps` does, on several lines that are indented by two spaces.
+
+    There is no line break at the end.
+
+    Raises:
+        TypeError: See `dumps`.
+        ValueError: See `dumps`.
+    """
+    return _checked(value, "\n")
+
+
+def _checked(value: Any, margin: str | None) -> str:
+    try:
+        text = _text(value, margin)
+        text.encode()
+    except RecursionError:
+        raise ValueError("the value is nested too deeply") from None
+    except UnicodeEncodeError:
+        raise ValueError("a string holds half of a surrogate pair") from None
+    return text
+
+
+def _text(value: Any, margin: str | None) -> str:
+    """The text of *value*; *margin* is the line break and indent it stands at, None for none."""
+    if value is None or isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, int):
+        return _integer_text(value)
+    if isinstance(value, float):
+        return _float_text(value)
+    inner = None if margin is None else margin + "  "
+    if isinstance(value, list | tuple):
+        return _block("[]", [_text(item, inner) for item in cast("list[Any]", value)], margin)
+    if not is_object(value):
+        raise TypeError(f"JSON has no form for a {type(value).__name__}")
+    names = [_name(key) for key in value]
+    if not isinstance(value, Ordered):
+        names.sort()
+    colon = ":" if margin is None else ": "
+    parts = [_text(name, None) + colon + _text(value[name], inner) for name in names]
+    return _block("{}", parts, margin)
+
+
+def _name(key: Any) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"a key of an object is a {type(key).__name__}, not a string")
+    return key
+
+
+def _block(brackets: str, parts: list[str], margin: str | None) -> str:
+    if margin is None or not parts:
+        return brackets[0] + ",".join(parts) + brackets[1]
+    inner = margin + "  "
+    return brackets[0] + inner + ("," + inner).join(parts) + margin + brackets[1]
+
+
+def _integer_text(number: int) -> str:
+    if _I64 <= number <= _U64:
+        return int.__repr__(number)
+    if number.bit_length() > _BITS:
+        raise ValueError("an integer is out of range")
+    return _float_text(_fraction(int.__repr__(number)))
+
+
+def _float_text(number: float) -> str:
+    """The shortest digits; plain from 1e-5 up to 1e16, where Python has them plain from 1e-4."""
+    if not isfinite(number):
+        raise ValueError(f"JSON has no number for {number}")
+    text = float.__repr__(number)
+    digits, e, exponent = text.partition("e")
+    if not e:
+        return text
+    if int(exponent) != _PLAIN:
+        return f"{digits}e{int(exponent):+d}"
+    sign = "-" if number < 0 else ""
+    return f"{sign}0.0000{digits.removeprefix('-').replace('.', '')}"
 
 
 def _integer(text: str) -> int | float:

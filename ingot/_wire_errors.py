@@ -126,11 +126,17 @@ def _advice(error: ProviderError, said: str) -> str | None:
             )
         if "schema" in low:
             return 'constrain="prompt" shows the schema instead, and validates as strictly'
+        if "context" in low and ("exceed" in low or "too long" in low or "maximum" in low):
+            return "shorten the prompt or its context, or ask a model that reads more"
         if error.status == 404:
             return "see whether the model exists and base_url is right"
     if isinstance(error, ProviderAuthError):
         return "see whether the key is right, and the account has credit and access to the model"
     return None
+
+
+_FOR_EVER = 1e9
+"""Seconds that outlast whoever waits, and that a clock can still count."""
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -142,11 +148,11 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     """
     millis = _number(headers.get("retry-after-ms"))
     if millis is not None:
-        return millis / 1000
+        return min(millis / 1000, _FOR_EVER)
     text = headers.get("retry-after")
     seconds = _number(text)
     if seconds is not None or not text:
-        return seconds
+        return None if seconds is None else min(seconds, _FOR_EVER)
     from email.utils import parsedate_to_datetime
 
     try:
@@ -162,6 +168,10 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return number if 0 <= number < float("inf") else None
+
+
+_IN_VAIN = {"TooManyRedirects", "UnsupportedProtocol", "LocalProtocolError"}
+"""What the HTTP library says of a request that would fail the same way again."""
 
 
 def translate(
@@ -185,7 +195,9 @@ def translate(
         cause = error.__cause__ or error
         if not isinstance(cause, OSError) and not _of_wire(cause):
             return cause if isinstance(cause, Exception) else None
-        return ProviderUnavailableError(
+        vain = _IN_VAIN & {cls.__name__ for cls in type(cause).__mro__}
+        kind = ProviderProtocolError if vain else ProviderUnavailableError
+        return kind(
             f"cannot reach {where} ({redact(str(cause), secrets)[:200] or type(cause).__name__})",
             provider=provider,
             advice="see whether the server is up and base_url is right",

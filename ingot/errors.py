@@ -170,6 +170,7 @@ class ProviderError(IngotError):
     Attributes:
         provider: Name of the provider that failed.
         retryable: Whether the same request may succeed later.
+        replayed: Whether it comes from a recording; then it is not tried again.
         status: HTTP status, or None when there was none.
         retry_after: Seconds that the other end asked to wait; None when it did not say.
         request_id: The vendor's id of the exchange, or None.
@@ -178,6 +179,7 @@ class ProviderError(IngotError):
 
     code = "provider_error"
     retryable: bool = False
+    replayed: bool = False
 
     def __init__(
         self,
@@ -382,7 +384,7 @@ class UnreadableAnswerError(InvalidAnswerError):
     def __init__(self, reason: str, *, target: str, **facts: Any) -> None:
         self.reason = reason
         facts.setdefault("advice", "the reply is in `.text`; repair=1 lets the model try again")
-        message = f"the reply is not the JSON of a `{target}`: {reason}"
+        message = f"the reply is not JSON for `{target}`: {reason}"
         super().__init__(message, target=target, **facts)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-import weakref
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ingot._clients import Clients
 from ingot._fields import as_count, as_object, as_objects, as_text
 from ingot._json import is_object
 from ingot._messages import Message, ToolCall, ToolResult
-from ingot._redact import public_url
+from ingot._params import merge_params, refuse_settings
+from ingot._redact import is_address, public_url, redact
 from ingot._request import Attachment, Format, Request, ToolDeclaration
 from ingot._response import Outcome, Response, Usage
 from ingot._wire_errors import failure, failure_in_body, translate
@@ -24,7 +24,9 @@ from ingot.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import Mapping
+
+    from ingot.errors import IngotError
 
 __all__ = [
     "Attachment",
@@ -95,6 +97,9 @@ class Provider(ABC):
     def settle(self, request: Request, outcome: Outcome) -> None:  # noqa: B027 (optional by design)
         """Learn what became of *request*; nothing by default."""
 
+    def finish(self, error: IngotError | None) -> None:  # noqa: B027 (optional by design)
+        """Learn that an ask ended, and with which error; nothing by default."""
+
 
 class SDKProvider(Provider):
     """
@@ -118,11 +123,15 @@ class SDKProvider(Provider):
 
     def __init__(self, *, base_url: str | None = None, api_key: str | None = None) -> None:
         self.base_url = base_url or (os.environ.get(self.url_variable or "") or None)
+        if self.base_url is not None and not is_address(self.base_url):
+            raise NotConfiguredError(
+                f"{'base_url' if base_url else self.url_variable} is no address of a server"
+                f"{'' if '@' in self.base_url else f': {self.base_url!r:.80}'}",
+                advice="write it whole, such as 'http://localhost:8000/v1'",
+            )
         self._elsewhere = base_url is not None and not self.is_vendor
         self._api_key = api_key
-        self._lock = threading.Lock()
-        self._blocking: Any = None
-        self._awaiting: dict[Any, tuple[Any, AsyncGenerator[None]]] = {}
+        self._clients = Clients()
 
     def __repr__(self) -> str:
         at = " at an address of its own" if self.base_url else ""
@@ -212,7 +221,7 @@ class SDKProvider(Provider):
     def send(self, request: Request) -> Response:
         """Send *request* through the SDK's blocking client."""
         arguments = self.encode(request)
-        client = self._client()
+        client = self._clients.blocking(lambda: self._connected(awaiting=False))
         try:
             raw = self.create(client, arguments)
         except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
@@ -222,44 +231,12 @@ class SDKProvider(Provider):
     async def asend(self, request: Request) -> Response:
         """Send *request* through the SDK's client of the running event loop."""
         arguments = self.encode(request)
-        client = await self._aclient()
+        client = await self._clients.awaiting(lambda: self._connected(awaiting=True))
         try:
             raw = await self.create(client, arguments)
         except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
             raise self._failed(error)  # noqa: B904 (it carries its cause)
         return self._read(raw)
-
-    def _client(self) -> Any:
-        if self._blocking is None:
-            with self._lock:
-                if self._blocking is None:
-                    client = self._connected(awaiting=False)
-                    # Left to the garbage collector, its sockets would be complained of.
-                    weakref.finalize(self, client.close)
-                    self._blocking = client
-        return self._blocking
-
-    async def _aclient(self) -> Any:
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        held = self._awaiting.get(weakref.ref(loop))
-        if held is None:
-            for other in [ref for ref in self._awaiting if ref() is None or ref().is_closed()]:
-                del self._awaiting[other]
-            client = self._connected(awaiting=True)
-            keeper = self._kept(weakref.ref(loop), client)
-            # Begun here, the generator is closed by the loop at its end, and closes the client.
-            await anext(keeper)
-            held = self._awaiting[weakref.ref(loop)] = (client, keeper)
-        return held[0]
-
-    async def _kept(self, loop: Any, client: Any) -> AsyncGenerator[None]:
-        try:
-            yield
-        finally:
-            self._awaiting.pop(loop, None)
-            await client.close()
 
     def _connected(self, *, awaiting: bool) -> Any:
         if not self.installed():
@@ -267,7 +244,24 @@ class SDKProvider(Provider):
                 f"{self.name} needs its SDK, which is not installed",
                 advice=f"pip install 'ingot-ask[{self.extra}]'",
             )
-        return self.connect(awaiting=awaiting)
+        key = self.api_key
+        if key is not None and not (key.isascii() and key.isprintable() and key == key.strip()):
+            raise NotConfiguredError(
+                f"the key of {self.name} holds a character that no key has: "
+                "a space around it, a line break or a letter outside ASCII",
+                advice="copy it again",
+            )
+        try:
+            return self.connect(awaiting=awaiting)
+        except NotConfiguredError:
+            raise
+        except Exception as error:
+            # What the SDK takes from the environment: a proxy, certificates, headers.
+            raise NotConfiguredError(
+                f"{self.name}: no client of the SDK can be made "
+                f"({type(error).__name__}: {redact(str(error), [key or ''])[:200]})",
+                advice="see base_url, and the variables of proxies and certificates",
+            ) from error
 
     def _read(self, raw: Any) -> Response:
         http = raw.http_response
@@ -275,8 +269,8 @@ class SDKProvider(Provider):
         content: bytes = http.content
         try:
             body = json.loads(content)
-        except ValueError:
-            raise self._not_json(content, http.status_code, request_id) from None
+        except (ValueError, RecursionError) as error:
+            raise self._not_json(content, error, http.status_code, request_id) from None
         if not is_object(body):
             raise ProviderProtocolError(
                 "the reply is JSON, and not an object",
@@ -287,16 +281,22 @@ class SDKProvider(Provider):
             )
         return self.decode(body, request_id=request_id)
 
-    def _not_json(self, content: bytes, status: int, request_id: str | None) -> ProviderError:
+    def _not_json(
+        self, content: bytes, error: Exception, status: int, request_id: str | None
+    ) -> ProviderError:
         facts: dict[str, Any] = {
             "provider": self.name,
             "status": status,
             "request_id": request_id,
         }
         start = content[:200].lstrip().lower()
-        if start.startswith(b"{") or not start:
+        if not start or (start.startswith(b"{") and _is_cut(error)):
             return ProviderUnavailableError("the reply breaks off before its end", **facts)
-        what = "an HTML page" if start.startswith((b"<!doctype", b"<html")) else "no JSON"
+        what = "no JSON"
+        if start.startswith((b"<!doctype", b"<html")):
+            what = "an HTML page"
+        elif start.startswith(b"{"):
+            what = f"malformed JSON ({type(error).__name__})"
         return ProviderProtocolError(f"the reply is {what}", **facts, advice=self._look_at_url())
 
     def _look_at_url(self) -> str:
@@ -306,6 +306,9 @@ class SDKProvider(Provider):
     def _failed(self, error: Exception) -> Exception:
         """Translate an exception of the SDK; one that is not the SDK's is returned as it is."""
         secrets = [self.api_key or ""]
+        if secrets[0] and secrets[0] in str(error):
+            # A server that repeats the key would put it into the traceback of the cause.
+            error.args = (redact(str(error), secrets),)
         failed = translate(error, provider=self.name, secrets=secrets, url=self.base_url)
         if failed is None:
             return error
@@ -314,61 +317,9 @@ class SDKProvider(Provider):
         return failed
 
 
-def refuse_settings(request: Request, provider: str, **why: str) -> None:
-    """
-    Raise NotConfiguredError for the first setting of *why* that *request* has.
-
-    Args:
-        request: The request.
-        provider: Name of the provider, for the message.
-        why: Reason by name of the setting.
-    """
-    for name, reason in why.items():
-        if getattr(request, name) is not None:
-            raise NotConfiguredError(f"{provider} cannot honour {name}: {reason}")
-
-
-_NOT_A_PARAM = {
-    "timeout": "there is a setting for it: timeout=…",
-    "stream": "ask waits for the whole answer",
-    "api_key": "there is a setting for it: api_key=…",
-    "base_url": "there is a setting for it: base_url=…",
-}
-
-
-def merge_params(arguments: dict[str, Any], params: Mapping[str, Any], provider: str) -> None:
-    """
-    Put vendor-specific extras into the arguments of an SDK's call.
-
-    Objects that ingot itself fills, such as `output_config`, are merged by key; `extra_headers` and
-    `extra_query` go to the SDK as they are; all else becomes a field of the request body.
-
-    Raises:
-        NotConfiguredError: A name that ingot fills already; its setting is named.
-    """
-    extras: dict[str, Any] = {}
-    for name, value in {**params, **params.get("extra_body", {})}.items():
-        if name in ("extra_headers", "extra_query"):
-            arguments[name] = {**arguments.get(name, {}), **value}
-        elif name == "extra_body":
-            continue
-        elif name in _NOT_A_PARAM:
-            raise NotConfiguredError(
-                f"params={{{name!r}: …}} is not a param", advice=_NOT_A_PARAM[name]
-            )
-        elif name not in arguments:
-            extras[name] = value
-        elif isinstance(arguments[name], dict) and isinstance(value, dict):
-            clash = arguments[name].keys() & value.keys()
-            if clash:
-                raise NotConfiguredError(
-                    f"params={{{name!r}: {{{min(clash)!r}: …}}}} is set by ingot"
-                )
-            arguments[name] = {**arguments[name], **value}
-        else:
-            raise NotConfiguredError(
-                f"params={{{name!r}: …}} is set by ingot for {provider}",
-                advice="there is a setting for it: model, system, max_tokens, temperature or seed",
-            )
-    if extras:
-        arguments["extra_body"] = {**arguments.get("extra_body", {}), **extras}
+def _is_cut(error: Exception) -> bool:
+    """Whether *error* was met at the end of a JSON text, give or take half a word."""
+    if isinstance(error, json.JSONDecodeError):
+        rest = len(error.doc.rstrip()) - error.pos
+        return rest <= len("\\u123") or error.msg.startswith("Unterminated string")
+    return isinstance(error, UnicodeDecodeError) and error.reason == "unexpected end of data"

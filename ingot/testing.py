@@ -50,6 +50,12 @@ class Script(Provider):
     default_max_tokens = 1000
 
     def __init__(self, replies: Iterable[Any], *, dialect: str = "open") -> None:
+        if isinstance(replies, str | bytes):
+            raise TypeError("a script is a list of replies; write Script([…])")
+        if dialect not in ("open", "openai", "anthropic", "prompt"):
+            raise ValueError(
+                f"there is no dialect {dialect!r}; there are open, openai, anthropic, prompt"
+            )
         self.dialect = dialect
         self.heard: list[Request] = []
         self.outcomes: list[Outcome] = []
@@ -115,8 +121,13 @@ class Script(Provider):
         tree = to_jsonable_python(_named(value), by_alias=True)
         if request.format is None:
             return str(tree)
-        wrapped = request.format.wrapped
-        return json.dumps({"value": tree} if wrapped else tree, ensure_ascii=False)
+        plain = json.dumps({"value": tree} if request.format.wrapped else tree, ensure_ascii=False)
+        if request.format.writes is None:
+            return plain
+        try:
+            return request.format.writes(tree)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return plain  # a value of another type, which a test says on purpose
 
 
 class Value:
@@ -137,15 +148,22 @@ def _named(value: Any) -> Any:
     return value
 
 
+_WAYS = "answer from a Script or a recording, or allow this machine with loopback=True"
+
+
 @contextmanager
-def no_network(*, loopback: bool = False) -> Generator[None]:
+def no_network(*, loopback: bool = False, allow: Iterable[str] = ()) -> Generator[None]:
     """
     Make every connection of this process raise NetworkUsedError while open.
 
     Args:
         loopback: Whether addresses of this machine may still be reached.
+        allow: Hosts that may still be reached, by name or address; with `localhost` this machine.
     """
     import socket
+
+    hosts = set(allow)
+    loopback = loopback or "localhost" in hosts
 
     kept = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
 
@@ -153,22 +171,26 @@ def no_network(*, loopback: bool = False) -> Generator[None]:
         if not isinstance(address, tuple):
             return True  # a Unix socket does not leave the machine
         host = str(address[0])  # pyright: ignore[reportUnknownArgumentType]
-        return loopback and (host.startswith("127.") or host in ("localhost", "::1"))
+        local = host.startswith("127.") or host in ("localhost", "::1")
+        return host in hosts or (loopback and local)
 
     def connect(self: socket.socket, address: Any) -> None:
         if not allowed(address):
-            raise NetworkUsedError(f"a connection to {address!r} inside no_network()")
+            raise NetworkUsedError(f"a connection to {address!r} inside no_network(); {_WAYS}")
         kept[0](self, address)
 
     def connect_ex(self: socket.socket, address: Any) -> int:
         if not allowed(address):
-            raise NetworkUsedError(f"a connection to {address!r} inside no_network()")
+            raise NetworkUsedError(f"a connection to {address!r} inside no_network(); {_WAYS}")
         return kept[1](self, address)
 
     def getaddrinfo(host: Any, *args: Any, **named: Any) -> Any:
         if not allowed((host or "",)):
-            raise NetworkUsedError(f"a look-up of {host!r} inside no_network()")
-        return kept[2](host, *args, **named)
+            raise NetworkUsedError(f"a look-up of {host!r} inside no_network(); {_WAYS}")
+        found = kept[2](host, *args, **named)
+        if host in hosts:
+            hosts.update(str(place[4][0]) for place in found)
+        return found
 
     socket.socket.connect = connect  # type: ignore[method-assign, assignment]
     socket.socket.connect_ex = connect_ex  # type: ignore[method-assign, assignment]

@@ -19,26 +19,39 @@ ROOT = Path(__file__).resolve().parents[1]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_json", "_price", "_problem", "_redact", "_spelling"),
-    ("_fields", "_serde", "errors"),
-    ("_messages", "_retry", "_wire_errors", "_shape.content", "_shape.format"),
+    ("_fields", "_given", "_serde", "_signatures", "errors"),
+    ("_clients", "_messages", "_retry", "_wire_errors", "_shape.content", "_shape.format"),
+    ("_kinds",),
     ("_config", "_prompt", "_request", "_response", "typenames"),
-    ("_answer", "_shape"),
+    ("_answer", "_params", "_shape"),
     ("_flow", "provider"),
     ("_drive", "_registry"),
+    ("cassette",),
     ("testing", "_question"),
     ("_ask",),
-    ("", "cli"),
+    ("",),
+    ("_pytest", "cli"),
+    ("pytest_plugin",),
     ("__main__",),
 )
 """Lowest first; a module imports only from floors below its own, and within its own room."""
 
 WORLD = {
     "time": {"_drive", "_wire_errors"},
-    "asyncio": {"_drive", "provider"},
+    "asyncio": {"_drive", "provider", "_clients", "cassette.lanes"},
     "subprocess": set[str](),
     "socket": {"testing"},
     "importlib.metadata": {"", "_registry"},
-    "os.environ": {"_config", "provider"},
+    "os.environ": {
+        "_config",
+        "provider",
+        "_pytest.options",
+        "_pytest.standin",
+        "cassette.ambient",
+        "cassette.gate",
+        "cassette.modes",
+        "cassette.veil",
+    },
     "open": set[str](),
     "print": set[str](),
 }

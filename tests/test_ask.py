@@ -25,7 +25,6 @@ from ingot import (
     ProviderUnavailableError,
     RefusedError,
     Response,
-    Retry,
     Text,
     TruncatedError,
     UnsupportedTypeError,
@@ -44,7 +43,9 @@ class Leg:
     km: float
 
 
-NOW = Retry(attempts=3, wait=None, ceiling=60)
+def kind(value: object) -> str:
+    """The id of a case: its type, since some reprs tell an address."""
+    return type(value).__name__
 
 
 def test_both_spellings_are_the_same_call() -> None:
@@ -192,7 +193,9 @@ def test_context_is_shown_by_name_and_in_order() -> None:
     )
 
 
-@pytest.mark.parametrize("value", [b"x", bytearray(b"x"), open, object(), {"a": object()}], ids=str)
+@pytest.mark.parametrize(
+    "value", [b"x", bytearray(b"x"), open, object(), {"a": object()}], ids=kind
+)
 def test_what_cannot_be_said_is_refused_by_name(value: Any) -> None:
     """Before any request."""
     with Script([]), pytest.raises(PromptError, match="context value 'scan'"):
@@ -455,3 +458,29 @@ def test_nothing_warns() -> None:
     with warnings.catch_warnings(), Script([1]):
         warnings.simplefilter("error")
         assert ask(int, "p") == 1
+
+
+@pytest.mark.parametrize(
+    ("prompt", "context"),
+    [("a\ud800", None), ("p", {"x": "\udfff"}), ("p", {"x": [{"y": "\ud800"}]})],
+)
+def test_half_of_a_surrogate_pair_cannot_be_said(prompt: str, context: Any) -> None:
+    """It is told before any request, wherever it stands."""
+    with Script([]), pytest.raises(PromptError, match="half of a surrogate pair"):
+        ask(int, prompt, context=context)
+
+
+def test_a_sample_of_the_wrong_kind() -> None:
+    """It is to tell recordings apart, so it must have a text."""
+    sample: Any = object()
+    with Script([]), pytest.raises(TypeError, match="sample must be a text or a whole number"):
+        ask(int, "p", sample=sample)
+
+
+def test_one_that_was_closed_says_so() -> None:
+    """As a coroutine would."""
+    pending = ask.aio(int, "p", model=Script([5]))
+    pending.close()
+
+    with pytest.raises(RuntimeError, match="closed before"):
+        pending.send(None)

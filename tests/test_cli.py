@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ingot import Response, Usage, errors
+from ingot.cli import inputs
 from ingot.cli.commands import app
 from ingot.cli.exits import code_of
 from ingot.testing import Script
@@ -314,6 +315,55 @@ def test_a_key_is_no_option() -> None:
     assert "--api-key" not in done.stdout
     assert "OPENAI_API_KEY" in done.stdout
     assert "130  interrupted" in done.stdout
+
+
+def test_a_text_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device is not read until memory ends; a pipe is read."""
+    monkeypatch.setattr(inputs, "_MOST", 10)
+    (tmp_path / "long").write_text("x" * 11)
+    with Script([]):
+        file = ingot("ask", "int", "Say.", "--context", "a=@long")
+        stdin = ingot("ask", "int", "-", stdin="x" * 11)
+
+    assert (2, 2) == (file.exit_code, stdin.exit_code)
+    assert "the file 'long' has more than" in file.stderr
+    assert "stdin has more than" in stdin.stderr
+
+
+SCRIPTED = """
+import sys
+from ingot.cli import main
+from ingot.testing import Script
+
+sys.argv[0] = "ingot"
+Script([list(range(50_000))]).__enter__()
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="this is how POSIX shells close and redirect")
+@pytest.mark.parametrize(
+    ("rest", "code", "err"),
+    [
+        ("| true", 1, ""),
+        ("> /dev/full", 1, "error: the output cannot be written: No space left on device\n"),
+        (">&-", 1, "error: the output cannot be written: stdout is closed\n"),
+        ("- <&-", 2, "error: PROMPT is -, and stdin is closed\n"),
+    ],
+)
+def test_streams_that_are_closed_or_full(rest: str, code: int, err: str) -> None:
+    """One line at most, and a code; no traceback, and nothing at exit."""
+    prompt = "" if rest.startswith("-") else "Say."
+    line = f'"$0" -c "$1" ask "list[int]" {prompt} {rest}; exit "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(
+        ["bash", "-c", line, sys.executable, SCRIPTED],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (code, err) == (done.returncode, done.stderr)
 
 
 # ingot schema

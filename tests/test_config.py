@@ -68,6 +68,11 @@ def test_the_file_is_the_nearest_one_above(tmp_path: Path, monkeypatch: pytest.M
         ("[tool.ingot]\nparams = 'x'\n", r"params must be a mapping"),
         ("[tool]\ningot = 3\n", r"tool.ingot must be a table"),
         ("[tool.ingot\n", r"no valid TOML"),
+        (f"[tool.ingot]\nseed = {'9' * 5000}\n", r"no valid TOML"),
+        (f"x = {'[' * 50_000}{']' * 50_000}\n", r"no valid TOML"),
+        ("[tool.ingot.params]\nx = 2026-01-01\n", r"params must be a mapping"),
+        ("[tool.ingot.params]\nx = nan\n", r"params must be a mapping"),
+        ("[tool.ingot]\ntimeout = 1e10\n", r"timeout must be a number above 0, and at most 2,000,"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_key(tmp_path: Path, text: str, message: str) -> None:
@@ -85,6 +90,8 @@ def test_a_wrong_file_is_named_with_its_key(tmp_path: Path, text: str, message: 
         ("INGOT_MAX_TOKENS", "0", "INGOT_MAX_TOKENS must be a whole number of at least 1"),
         ("INGOT_CONSTRAIN", "loose", "INGOT_CONSTRAIN must be one of"),
         ("INGOT_TEMPERATURE", "nan", "INGOT_TEMPERATURE must be"),
+        ("INGOT_MAX_TOKENS", "9" * 5000, "INGOT_MAX_TOKENS must be of type int, not '999"),
+        ("INGOT_SYSTEM", "a\udcffb", "INGOT_SYSTEM must be a text that UTF-8 can hold"),
     ],
 )
 def test_a_wrong_variable_is_named(
@@ -142,3 +149,70 @@ def test_what_enters_a_key_is_what_decides_the_answer() -> None:
     keyed = {name for name, setting in SETTINGS.items() if setting.keyed}
 
     assert keyed == {"model", "system", "max_tokens", "temperature", "seed", "params"}
+
+
+@pytest.mark.parametrize("text", ["tool = 3", "tool = [1]", "[tool]", ""])
+def test_a_file_without_our_table_says_nothing(tmp_path: Path, text: str) -> None:
+    """Whatever else stands in it."""
+    write(tmp_path, text)
+
+    assert resolve({}).values == {}
+
+
+def test_a_folder_that_is_gone_has_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The working directory may be deleted under a process."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    assert resolve({}).values == {}
+
+
+def test_a_file_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there, so it is not passed over."""
+
+    def refused(self: Path, **_: Any) -> str:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    write(tmp_path, "")
+    monkeypatch.setattr(Path, "read_text", refused)
+
+    with pytest.raises(NotConfiguredError, match=r"pyproject.toml cannot be read: Permission"):
+        resolve({})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("timeout", 10**400, "timeout must be a number above 0"),
+        ("timeout", 1e10, "and at most 2,000,000"),
+        ("temperature", 10**400, "temperature must be a number of at least 0"),
+        ("params", {"x": object()}, "params must be a mapping"),
+        ("params", {"x": {1}}, "params must be a mapping"),
+        ("params", {"x": float("nan")}, "params must be a mapping"),
+        ("params", {"x": "\ud800"}, "params must be a mapping"),
+        ("model", "openai/\ud800", "model must be a text that UTF-8 can hold"),
+        ("system", "\ud800", "system must be a text that UTF-8 can hold"),
+    ],
+)
+def test_what_cannot_be_sent_is_of_the_wrong_kind(name: str, value: Any, wanted: str) -> None:
+    """It is told where it is set, not from the middle of a request."""
+    with pytest.raises(TypeError, match=wanted):
+        checked({name: value})
+
+
+@pytest.mark.parametrize("name", ["api_key", "base_url"])
+def test_a_secret_of_the_wrong_kind_is_not_shown(name: str) -> None:
+    """Neither in the message nor in what led to it."""
+    with pytest.raises(TypeError) as caught:
+        checked({name: "http://user:secret@host/\ud800"})
+    seen: list[str] = []
+    error: BaseException | None = caught.value
+    while error is not None:
+        seen.append(repr(error.args))
+        error = error.__context__
+
+    assert [text for text in seen if "secret" in text] == []

@@ -57,7 +57,13 @@ MOST_NOT_RUN = 4
 
 LANGUAGES = {"python", "text", "console", "toml", "json"}
 STAND_INS = {"openai": "openai", "openai-chat": "openai", "anthropic": "anthropic", "local": "open"}
-OWN_VARIABLES = {"INGOT_MODEL_DIR", "INGOT_LOCAL_MODEL", "INGOT_LOCAL_PORT"}
+OWN_VARIABLES = {
+    "INGOT_MODEL_DIR",
+    "INGOT_LOCAL_MODEL",
+    "INGOT_LOCAL_PORT",
+    "INGOT_CASSETTE_MODE",
+    "INGOT_CASSETTE_LEDGER",
+}
 VENDOR_VARIABLES = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",

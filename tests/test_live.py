@@ -24,7 +24,7 @@ from ingot import (
 )
 from ingot._shape.members import type_name
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.ingot(mode="live")]
 
 small = ask.using(model="local/smollm2", max_tokens=140)
 

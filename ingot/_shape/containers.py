@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from ingot._json import Number, canonical, describe, is_array, is_object, join_keys, read
-from ingot._shape.plan import Path, Plan, Problems
+from ingot._shape.plan import Leaf, Path, Plan, Problems
 from ingot.errors import Problem
 
-__all__ = ["Fields", "Listing", "Map", "Pairs", "Places", "Slot"]
+__all__ = ["Fields", "Listing", "Map", "Pairs", "Places", "Slot", "Under"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Listing(Plan):
         return [self.item.decode(v, (*path, i), problems) for i, v in enumerate(value)]
 
     def encode(self, value: Any) -> Any:
-        return [self.item.encode(v) for v in value]
+        return [self.item.encode(v) for v in value] if is_array(value) else value
 
     def matches(self, value: Any) -> bool:
         return is_array(value) and all(map(self.item.matches, value))
@@ -42,16 +42,59 @@ class Slot:
     One named part of an object.
 
     Attributes:
-        name: Its name in T; the key of the slot is its name on the wire.
+        name: Its name in the JSON of T; the key of the slot is its name on the wire.
         plan: What stands there.
         required: Whether T demands it.
         null_is_absent: Whether null on the wire says that it is left out.
+        place: Where it stands in the JSON of T, if that is deeper than one name.
+        attribute: What a class that is dumped by the names of its attributes calls it.
     """
 
     name: str
     plan: Plan
     required: bool
     null_is_absent: bool
+    _: KW_ONLY
+    place: Path = ()
+    attribute: str | None = None
+
+    def put(self, item: Any, out: dict[str, Any]) -> None:
+        """Put *item* where it stands in the JSON of T."""
+        if self.place:
+            out.update(_grown(out, self.place, item))
+        else:
+            out[self.name] = item
+
+    def take(self, value: dict[str, Any]) -> tuple[bool, Any]:
+        """Find it in *value*: whether it is there, and what it is."""
+        at: Any = value
+        for step in self.place or (self.name,):
+            try:
+                at = at[step]
+            except (KeyError, IndexError, TypeError):
+                return self.attribute in value, value.get(self.attribute or "")
+        return True, at
+
+    def fits(self, value: dict[str, Any], wire: str) -> bool:
+        """Whether what *value*, an object of the reply, has under *wire* may stand here."""
+        if wire not in value:
+            return not self.required
+        item = value[wire]
+        return (item is None and self.null_is_absent) or self.plan.matches(item)
+
+
+def _grown(at: Any, place: Path, item: Any) -> Any:
+    """Return *at* with *item* at *place*, and what leads there."""
+    if not place:
+        return item
+    step, rest = place[0], place[1:]
+    if isinstance(step, str):
+        known: dict[str, Any] = at if is_object(at) else {}
+        return {**known, step: _grown(known.get(step), rest, item)}
+    items: list[Any] = at if is_array(at) else []
+    items = [*items, *[None] * (step + 1 - len(items))]
+    items[step] = _grown(items[step], rest, item)
+    return items
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +114,24 @@ class Fields(Plan):
             if slot is None:
                 out[wire] = item
             elif item is not None or not slot.null_is_absent:
-                out[slot.name] = slot.plan.decode(item, (*path, slot.name), problems)
+                slot.put(slot.plan.decode(item, (*path, slot.name), problems), out)
         return out
 
     def encode(self, value: Any) -> Any:
         if is_array(value):  # a NamedTuple, which travels by name
+            if len(value) != len(self.slots):
+                return value
             value = dict(zip((slot.name for slot in self.slots.values()), value, strict=True))
+        if not is_object(value):
+            return value
         out: dict[str, Any] = {}
-        known = {slot.name for slot in self.slots.values()}
+        known: set[str | int] = set()
         for wire, slot in self.slots.items():
-            if slot.name in value:
-                item = value[slot.name]
+            known.add(slot.place[0] if slot.place else slot.name)
+            if slot.attribute is not None:
+                known.add(slot.attribute)
+            there, item = slot.take(value)
+            if there:
                 absent = item is None and slot.null_is_absent
                 out[wire] = None if absent else slot.plan.encode(item)
             elif slot.null_is_absent:
@@ -94,15 +144,13 @@ class Fields(Plan):
             return False
         if not self.extra and not value.keys() <= self.slots.keys():
             return False
-        for wire, slot in self.slots.items():
-            if wire not in value:
-                if slot.required:
-                    return False
-            elif value[wire] is None and slot.null_is_absent:
-                continue
-            elif not slot.plan.matches(value[wire]):
-                return False
-        return True
+        # Scalars first, among them the tags: what they tell apart needs no look into its depth.
+        return all(
+            slot.fits(value, wire)
+            for deep in (False, True)
+            for wire, slot in self.slots.items()
+            if isinstance(slot.plan, Leaf) is not deep
+        )
 
     def within(self, value: Any) -> Any:
         if not is_object(value):
@@ -126,7 +174,7 @@ class Map(Plan):
         return {k: self.value.decode(v, (*path, k), problems) for k, v in value.items()}
 
     def encode(self, value: Any) -> Any:
-        return {k: self.value.encode(v) for k, v in value.items()}
+        return {k: self.value.encode(v) for k, v in value.items()} if is_object(value) else value
 
     def matches(self, value: Any) -> bool:
         return is_object(value) and all(map(self.value.matches, value.values()))
@@ -169,6 +217,8 @@ class Pairs(Plan):
         return out
 
     def encode(self, value: Any) -> Any:
+        if not is_object(value):
+            return value
         return [
             {"key": _scalar(k, self.key), "value": self.value.encode(v)} for k, v in value.items()
         ]
@@ -191,6 +241,38 @@ class Pairs(Plan):
             else pair
             for pair in value
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Under(Plan):
+    """What travels under a name of its own, so that it is not taken for another."""
+
+    name: str
+    inner: Plan
+    kind: str = "an object"
+
+    def decode(self, value: Any, path: Path, problems: Problems) -> Any:
+        if not is_object(value) or value.keys() != {self.name}:
+            found = join_keys(value) if is_object(value) else describe(value)
+            problems.append(Problem(path, f"expected an object of `{self.name}`, found {found}"))
+            return value
+        return self.inner.decode(value[self.name], path, problems)
+
+    def encode(self, value: Any) -> Any:
+        inner = self.inner.encode(value)
+        return value if inner is value else {self.name: inner}
+
+    def matches(self, value: Any) -> bool:
+        return (
+            is_object(value)
+            and value.keys() == {self.name}
+            and self.inner.matches(value[self.name])
+        )
+
+    def within(self, value: Any) -> Any:
+        if not is_object(value) or value.keys() != {self.name}:
+            return value
+        return {self.name: self.inner.unquote(value[self.name])}
 
 
 def _text(key: Any) -> str:
@@ -254,12 +336,14 @@ class Places(Plan):
         return [*self.plans[:count], *[self.rest or Plan()] * more]
 
     def encode(self, value: Any) -> Any:
+        if not is_array(value):
+            return value
         values = [p.encode(v) for p, v in zip(self._each(len(value)), value, strict=True)]
         if self.names is None:
             return values
         fixed = len(self.plans)
         if len(values) < fixed or (self.rest is None and len(values) > fixed):
-            raise ValueError("a tuple of another length")
+            return value
         out = dict(zip(self.names, values[:fixed], strict=False))
         if self.rest is not None:
             out[self.names[-1]] = values[fixed:]

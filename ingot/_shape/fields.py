@@ -29,7 +29,19 @@ from ingot.errors import UnsupportedTypeError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Field", "config_of", "extras_of", "fields_of", "is_root", "record_kind"]
+__all__ = [
+    "RESOLVED",
+    "Field",
+    "config_of",
+    "extras_of",
+    "fields_of",
+    "is_root",
+    "record_kind",
+    "typeddict_parts",
+]
+
+RESOLVED = "__ingot_resolved__"
+"""Where the parts of a TypedDict stand, on the class itself, once the names in them are known."""
 
 _QUALIFIERS = (ClassVar, Final, NotRequired, ReadOnly, Required)
 
@@ -227,7 +239,17 @@ def _is_init_var(annotation: Any) -> bool:
 
 
 def _typeddict_fields(target: Any) -> Iterator[tuple[str, FieldInfo, bool]]:
+    for name, annotation, required in typeddict_parts(target):
+        yield name, FieldInfo.from_annotation(annotation), required
+
+
+def typeddict_parts(target: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Give the name of each key of a TypedDict, its type in full, and whether it must be there."""
     cls = get_origin(target) or target
+    known: dict[Any, Any] = own_of(cls).get(RESOLVED, {})
+    if target in known:
+        yield from known[target]
+        return
     tables = _tables(target)
     for name, written in _own_annotations(cls).items():
         # A TypedDict has no bases at run time, and repeats what it inherits.
@@ -237,7 +259,7 @@ def _typeddict_fields(target: Any) -> Iterator[tuple[str, FieldInfo, bool]]:
         required = name in cls.__required_keys__
         if found & {Required, NotRequired}:
             required = Required in found
-        yield name, FieldInfo.from_annotation(annotation), required
+        yield name, annotation, required
 
 
 def _namedtuple_fields(target: Any) -> Iterator[tuple[str, FieldInfo, bool]]:

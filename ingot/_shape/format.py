@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["Format", "instruction"]
 
@@ -23,6 +23,8 @@ class Format:
         constrained: Whether the provider is to enforce *schema* while the model writes.
         shown: Whether the model is to be shown *schema* in the system prompt.
         wrapped: Whether the reply carries the value under `value`.
+        writes: Returns the reply that stands for the JSON of a value, as a model would write it;
+            None where there is no such form.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Format:
     constrained: bool
     shown: bool
     wrapped: bool = False
+    writes: Callable[[Any], str] | None = field(default=None, repr=False, compare=False)
 
 
 def instruction(format: Format) -> str:

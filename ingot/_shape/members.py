@@ -136,7 +136,7 @@ def spelled(target: Any, *, ordered: bool = False) -> str:
         inner: list[Any] = [*target]
         return f"[{', '.join(spelled(part, ordered=ordered) for part in inner)}]"
     origin, parts = arguments(target)
-    if origin is Annotated:
+    if origin is Annotated and parts:
         return spelled(parts[0], ordered=ordered)
     if origin is Literal:
         texts = [_value(part) for part in parts]

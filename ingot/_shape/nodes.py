@@ -9,10 +9,12 @@ from ingot._json import describe, is_array, is_object
 __all__ = [
     "Schema",
     "closed",
+    "inlined",
     "json_type",
     "one_of",
     "reachable",
     "ref_name",
+    "references",
     "spelled",
     "without_null",
 ]
@@ -33,28 +35,65 @@ def ref_name(reference: str) -> str:
     return reference.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
 
 
-def _references(node: Any) -> set[str]:
+_DATA = frozenset({"const", "default", "enum", "examples"})
+"""Keywords under which stand values, not schemas."""
+
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions"})
+"""Keywords under which stand schemas by name."""
+
+
+def references(node: Any) -> set[str]:
+    """Every reference in a schema, as it is written."""
     found: set[str] = set()
     if is_object(node):
         if isinstance(node.get("$ref"), str):
-            found.add(ref_name(node["$ref"]))
-        for value in node.values():
-            found |= _references(value)
+            found.add(node["$ref"])
+        for keyword, value in node.items():
+            if keyword in _NAMED and is_object(value):
+                found.update(*map(references, value.values()))
+            elif keyword not in _DATA:
+                found |= references(value)
     elif is_array(node):
-        for value in node:
-            found |= _references(value)
+        found.update(*map(references, node))
     return found
+
+
+def inlined(node: Schema) -> Schema:
+    """Return *node* with its own definitions written out where they are named; not a circle."""
+    table = {
+        f"#/{keyword}/{name}": schema
+        for keyword in ("$defs", "definitions")
+        for name, schema in node.get(keyword, {}).items()
+    }
+
+    def write(part: Any, open_: frozenset[str]) -> Any:
+        if is_array(part):
+            return [write(item, open_) for item in part]
+        if not is_object(part):
+            return part
+        reference = part.get("$ref")
+        if isinstance(reference, str) and reference in table and reference not in open_:
+            rest = {k: v for k, v in part.items() if k != "$ref"}
+            return write({**table[reference], **rest}, open_ | {reference})
+        return {
+            keyword: value if keyword in _DATA else write(value, open_)
+            for keyword, value in part.items()
+        }
+
+    bare = {k: v for k, v in node.items() if k not in ("$defs", "definitions")}
+    made: Schema = write(bare, frozenset())
+    return made
 
 
 def reachable(defs: dict[str, Schema], name: str) -> set[str]:
     """Names of definitions that *name* leads to, itself included only if it leads back."""
     seen: set[str] = set()
-    todo = list(_references(defs[name]))
+    todo = list(map(ref_name, references(defs[name])))
     while todo:
         step = todo.pop()
         if step not in seen:
             seen.add(step)
-            todo += _references(defs.get(step, {}))
+            todo += map(ref_name, references(defs.get(step, {})))
     return seen
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ingot._json import canonical, is_object
@@ -10,7 +11,7 @@ from ingot._shape.containers import Fields, Map, Pairs, Slot
 from ingot._shape.nodes import Schema, closed, ref_name, without_null
 from ingot._shape.phrases import Constraint
 from ingot._shape.plan import Leaf, Plan, Union
-from ingot._shape.source import MARK
+from ingot._shape.source import MARK, PLACES
 
 if TYPE_CHECKING:
     from ingot._shape.dialects import Dialect
@@ -74,11 +75,19 @@ def _fields(
     out: Schema = {}
     required: list[str] = []
     slots: dict[str, Slot] = {}
+    places: dict[str, Any] = node.get(PLACES, {})
     for name, part in properties.items():
         where = f"{path}.{name}" if path else name
         wire = _property_name(w, name, out)
         absent = name not in demanded and not (is_object(part) and "const" in part)
         schema, slot, must = _slot(w, name, part, where, depth + 1, absent=absent)
+        if name in places:
+            slot = replace(
+                slot,
+                place=tuple(places[name]["place"]),
+                attribute=places[name]["attribute"],
+            )
+            w.rewritten = w.rewritten or bool(slot.place)
         out[wire], slots[wire] = schema, slot
         if must:
             required.append(wire)
@@ -155,12 +164,18 @@ def _map(
         schema = {**w.scalar(notes, "object", path), "additionalProperties": value}
         return schema, Map(plan)
     w.rewritten = True
-    if key_schema == {}:
+    if key_schema == {} or _is_text(key_plan):
         key_schema, key_plan = {"type": "string"}, Leaf("a string")
     pair = closed({"key": key_schema, "value": value}, ["key", "value"])
     w.tally.count(("key", "value"))
     schema = w.scalar(notes, "array", path, "a list of key and value; no key twice")
     return {**schema, "items": pair}, Pairs(key_plan, plan)
+
+
+def _is_text(plan: Plan) -> bool:
+    """Whether a key may be any text, as which pydantic then reads every key of a JSON object."""
+    text = Leaf("a string")
+    return isinstance(plan, Union) and any(member == text for member in plan.members)
 
 
 def _choices(w: Writing, keys: Any) -> list[str] | None:

@@ -29,9 +29,9 @@ class Plan:
     What one node of the reply stands for.
 
     `decode` turns the JSON of a reply into the JSON of T and notes what does not fit the form that
-    was sent; `encode` goes the other way; `matches` says whether a value has the form; `unquote`
-    reads a string that holds the JSON of an object or array where T has no place for a string. What
-    T demands beyond the form is left to its own validation.
+    was sent; `encode` goes the other way, and leaves alone what is of another kind; `matches` says
+    whether a value has the form; `unquote` reads a string that holds the JSON of an object or array
+    where T has no place for a string. What T demands beyond the form is left to its own validation.
     """
 
     __slots__ = ()
@@ -87,7 +87,11 @@ class Leaf(Plan):
 
 @dataclass(frozen=True, slots=True)
 class DecimalText(Plan):
-    """A decimal: a string on the way out; on the way in also a number, by its digits."""
+    """
+    A decimal: a string on the way out; on the way in also a number, by its digits.
+
+    In a union a number belongs to a member that is one, if there is any.
+    """
 
     kind: str = "a string"
 
@@ -97,12 +101,6 @@ class DecimalText(Plan):
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         return value
-
-    def encode(self, value: Any) -> Any:
-        return str(value) if isinstance(value, int | float) else value
-
-    def matches(self, value: Any) -> bool:
-        return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +173,13 @@ class Union(Plan):
                 return member
         kind = describe(value)
         alike = [member for member in self.members if kind in kinds(member)]
+        if not alike and kind == "a number":
+            alike = [member for member in self.members if isinstance(member, DecimalText)]
         return alike[0] if len(alike) == 1 else None
 
     def encode(self, value: Any) -> Any:
         for member in self.members:
-            try:
-                wire = member.encode(value)
-            except (AttributeError, TypeError, ValueError, KeyError):
-                continue
+            wire = member.encode(value)
             if member.matches(wire):
                 return wire
         return value
@@ -209,10 +206,12 @@ class Union(Plan):
         return value
 
 
-def kinds(plan: Plan) -> set[str]:
+def kinds(plan: Plan, seen: frozenset[str] = frozenset()) -> set[str]:
     """The kinds of JSON that *plan* may take, `any` among them where it takes all."""
     if isinstance(plan, Reference):
-        return kinds(plan.table[plan.name])
+        if plan.name in seen:
+            return set()
+        return kinds(plan.table[plan.name], seen | {plan.name})
     if isinstance(plan, Union):
-        return set[str]().union(*map(kinds, plan.members))
+        return set[str]().union(*(kinds(member, seen) for member in plan.members))
     return {plan.kind}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
 
     from ingot._shape.wire import Wire
 
-__all__ = ["bare", "encode_value", "read_value"]
+__all__ = ["bare", "encode_value", "natural", "read_value", "wire_text"]
 
-_FENCE = re.compile(r"\s*```(?:json|JSON)?[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
+_FENCE = re.compile(r"```(?:json|JSON)?[ \t]*\r?\n")
 _THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
 _MARK = "\ufeff"
 
@@ -29,7 +31,7 @@ def bare(text: str) -> str:
     Return *text* without what may stand around one JSON value and say nothing.
 
     That is a byte-order mark, one complete block of reasoning in front, and one code fence around
-    the whole. A text with more than that is returned as it is, for the reader to refuse.
+    the whole. A text with more than that is left for the reader to refuse.
     """
     if text[:1] in "{[" and text[-1:] in "}]":
         return text
@@ -37,20 +39,21 @@ def bare(text: str) -> str:
     thought = _THOUGHT.match(text)
     if thought:
         text = text[thought.end() :]
-    fence = _FENCE.fullmatch(text)
-    if fence and "```" not in fence[1]:
-        return fence[1].removeprefix(_MARK)
+    whole = text.strip()
+    fence = _FENCE.match(whole)
+    if fence and whole.endswith("```"):
+        return whole[fence.end() : -3].removeprefix(_MARK)
     return text
 
 
-def read_value(text: str, adapter: TypeAdapter[Any], wire: Wire, target: str) -> Any:
+def read_value(text: str, adapter: TypeAdapter[Any], wire: Wire | None, target: str) -> Any:
     """
     Read *text* as a value of the type of *adapter*.
 
     Args:
         text: The whole text of the reply.
         adapter: Pydantic's validator of T.
-        wire: How T was written for the provider that replied.
+        wire: How T was written for the provider that replied; None for free JSON.
         target: T as text, for messages.
 
     Raises:
@@ -66,17 +69,44 @@ def read_value(text: str, adapter: TypeAdapter[Any], wire: Wire, target: str) ->
         problems = [Problem(path, f"{what} is not a JSON number") for path, what in faults]
         raise MismatchedAnswerError(problems, target=target, text=text)
     try:
-        return _validate(clean, tree, adapter, wire)
-    except _MismatchError as first:
+        return _read(clean, tree, adapter, wire)
+    except _MismatchError as error:
+        raise MismatchedAnswerError(error.problems, target=target, text=text) from error.__cause__
+    except _DeepError:
+        reason = "it is nested too deeply"
+        raise UnreadableAnswerError(reason, target=target, text=text) from None
+
+
+def _read(text: str, tree: Any, adapter: TypeAdapter[Any], wire: Wire | None) -> Any:
+    if wire is None:
+        return _validate(text, tree, adapter, forbid=False)
+    try:
+        return _undo(text, tree, adapter, wire)
+    except _MismatchError:
         # Some models quote an object or array once too often; undone only where T has no place for
         # a string.
-        again = _unquote(tree, wire)
-        if again is not tree and again != tree:
-            try:
-                return _validate(None, again, adapter, wire)
-            except _MismatchError:
-                pass
-        raise MismatchedAnswerError(first.problems, target=target, text=text) from first.__cause__
+        with _bounded():
+            again = _unquote(tree, wire)
+            if again == tree:
+                raise
+        try:
+            return _undo(None, again, adapter, wire)
+        except _MismatchError:
+            pass
+        raise
+
+
+class _DeepError(Exception):
+    pass
+
+
+@contextmanager
+def _bounded() -> Generator[None]:
+    """Say of a tree too deep for Python that it is, before any code of the caller is run."""
+    try:
+        yield
+    except RecursionError:
+        raise _DeepError from None
 
 
 class _MismatchError(Exception):
@@ -84,25 +114,40 @@ class _MismatchError(Exception):
         self.problems = problems
 
 
-def _validate(text: str | None, tree: Any, adapter: TypeAdapter[Any], wire: Wire) -> Any:
+def _undo(text: str | None, tree: Any, adapter: TypeAdapter[Any], wire: Wire) -> Any:
     prefix: tuple[str, ...] = ()
     if wire.wrapped:
         tree, text, prefix = _unwrap(tree), None, ("value",)
-    if wire.rewritten:
-        problems: list[Problem] = []
-        tree, text = wire.plan.decode(tree, prefix, problems), None
-        if problems:
-            raise _MismatchError(problems)
-    if text is None:
-        text = json.dumps(tree, ensure_ascii=False)
+    written = tree
+    with _bounded():
+        if wire.rewritten:
+            problems: list[Problem] = []
+            tree, text = wire.plan.decode(tree, prefix, problems), None
+            if problems:
+                raise _MismatchError(problems)
+        if text is None:
+            text = json.dumps(tree, ensure_ascii=False)
+    # A member of a union that is all defaults must not swallow an object meant for another.
+    exact = wire.object_union and not wire.open_objects
+    value = _validate(text, tree, adapter, forbid=exact and _CAN_FORBID, prefix=prefix)
+    if exact and not _CAN_FORBID and not wire.plan.matches(written):
+        raise _MismatchError([Problem(prefix, "no type of a union accounts for all of its keys")])
+    return value
+
+
+def _validate(
+    text: str, tree: Any, adapter: TypeAdapter[Any], *, forbid: bool, prefix: tuple[str, ...] = ()
+) -> Any:
     try:
-        if wire.object_union and not wire.open_objects and _CAN_FORBID:
-            # A member of a union that is all defaults must not swallow an object meant for another.
+        if forbid:
             return adapter.validate_json(text, strict=True, extra="forbid")
         return adapter.validate_json(text, strict=True)
     except ValidationError as error:
-        found = problems_of(error.errors(include_url=False), tree, prefix)
-        raise _MismatchError(found) from error
+        errors = error.errors(include_url=False)
+        if errors[0]["type"] == "json_invalid" and not errors[0]["loc"]:
+            # It was read before: pydantic's reader alone goes no deeper than 200 levels.
+            raise _DeepError from error
+        raise _MismatchError(problems_of(errors, tree, prefix)) from error
     except Exception as error:
         error.add_note("raised by a validator of the declared type, on the model's reply")
         raise
@@ -146,9 +191,8 @@ def encode_value(value: Any, adapter: TypeAdapter[Any], wire: Wire) -> str:
     for by_alias in (True, False):
         # A class may be read by other names than it is written with; only what reads back is a
         # reply.
-        tree = json.loads(adapter.dump_json(value, by_alias=by_alias, warnings=False))
-        if wire.rewritten:
-            tree = wire.plan.encode(tree)
+        dumped = adapter.dump_json(value, by_alias=by_alias, round_trip=True, warnings=False)
+        tree = wire.plan.encode(json.loads(dumped))
         text = json.dumps({"value": tree} if wire.wrapped else tree, ensure_ascii=False)
         try:
             read_value(text, adapter, wire, "")
@@ -168,3 +212,47 @@ def _can_forbid() -> bool:
 
 
 _CAN_FORBID = _can_forbid()
+
+
+def natural(text: str, wire: Wire | None) -> tuple[bool, Any]:
+    """
+    Say whether *text* is JSON in the form of *wire*, and return the JSON of T that it stands for.
+
+    T itself is not asked: what fits the form may still not fit T.
+    """
+    try:
+        tree, faults = read(bare(text))
+    except Unreadable:
+        return False, None
+    if faults:
+        return False, None
+    if wire is None:
+        return True, tree
+    for candidate in (tree, _unquote(tree, wire)):
+        problems: list[Problem] = []
+        try:
+            inner = _unwrap(candidate) if wire.wrapped else candidate
+        except _MismatchError:
+            continue
+        if wire.rewritten:
+            inner = wire.plan.decode(inner, (), problems)
+        if not problems and _is_read_back(inner, wire, candidate):
+            return True, inner
+    return False, None
+
+
+def _is_read_back(tree: Any, wire: Wire, before: Any) -> bool:
+    """Whether *tree* is written again as it was read, so that nothing is lost by keeping it."""
+    return not wire.rewritten or json.loads(wire_text(tree, wire)) == json.loads(json.dumps(before))
+
+
+def wire_text(tree: Any, wire: Wire | None) -> str:
+    """Return the text of a reply in the form of *wire* that stands for *tree*, the JSON of T."""
+    if wire is not None and wire.rewritten:
+        tree = wire.plan.encode(tree)
+    if wire is not None and wire.wrapped:
+        tree = {"value": tree}
+    return _encode(tree)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode

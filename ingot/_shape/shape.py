@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ingot._shape.dialects import DIALECTS
 from ingot._shape.format import Format
-from ingot._shape.reader import bare, encode_value, read_value
+from ingot._shape.reader import encode_value, natural, read_value, wire_text
 from ingot._shape.target import Target, target_of
 from ingot._shape.wire import Wire, wire_schema
-from ingot.errors import MismatchedAnswerError, Problem, UnreadableAnswerError, UnsupportedTypeError
+from ingot.errors import MismatchedAnswerError, UnsupportedTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,12 +46,15 @@ class Shape:
         self.wire: Wire | None = None
         self.obstacles: tuple[str, ...] = ()
         self.constrained = False
+        self._formats: dict[bool, Format | None] = {}
         if target.kind != "schema":
             return
         wire = wire_schema(target.source, DIALECTS[dialect])
         self.obstacles = wire.obstacles
         self.constrained = not wire.obstacles and dialect != "prompt"
-        self.wire = wire if self.constrained else wire_schema(target.source, DIALECTS["prompt"])
+        if not self.constrained and dialect != "prompt":
+            wire = wire_schema(target.source, DIALECTS["prompt"])
+        self.wire = wire
 
     def __repr__(self) -> str:
         return f"<shape of {self.target.name} for {self.dialect}: {self.target.kind}>"
@@ -78,6 +81,11 @@ class Shape:
 
     def format(self, *, shown: bool) -> Format | None:
         """How the answer is to be written; *shown* also shows an enforced schema."""
+        if shown not in self._formats:
+            self._formats[shown] = self._format(shown=shown)
+        return self._formats[shown]
+
+    def _format(self, *, shown: bool) -> Format | None:
         if self.kind == "prose":
             return None
         if self.wire is None:
@@ -88,6 +96,7 @@ class Shape:
             constrained=self.constrained,
             shown=shown or not self.constrained,
             wrapped=self.wire.wrapped,
+            writes=self.to_wire,
         )
 
     def refuse(self) -> UnsupportedTypeError:
@@ -107,20 +116,9 @@ class Shape:
             MismatchedAnswerError: It does not fit T.
         """
         target = self.target
-        if self.wire is not None:
-            return read_value(text, target.adapter, self.wire, target.name)
         if target.kind == "prose":
             return self._prose(text)
-        from ingot._json import Unreadable, read
-
-        try:
-            _, faults = read(clean := bare(text))
-        except Unreadable as error:
-            raise UnreadableAnswerError(error.reason, target=target.name, text=text) from None
-        if faults:
-            problems = [Problem(path, f"{what} is not a JSON number") for path, what in faults]
-            raise MismatchedAnswerError(problems, target=target.name, text=text)
-        return target.adapter.validate_json(clean)
+        return read_value(text, target.adapter, self.wire, target.name)
 
     def _prose(self, text: str) -> Any:
         from pydantic import ValidationError
@@ -132,6 +130,14 @@ class Shape:
         except ValidationError as error:
             problems = problems_of(error.errors(include_url=False), text)
             raise MismatchedAnswerError(problems, target=self.target.name, text=text) from error
+
+    def natural(self, text: str) -> tuple[bool, Any]:
+        """Whether *text* has the form that was sent, and the JSON of T that it stands for."""
+        return natural(text, self.wire)
+
+    def to_wire(self, tree: Any) -> str:
+        """Return the text that stands for *tree*, the JSON of T."""
+        return wire_text(tree, self.wire)
 
     def encode(self, value: Any) -> str:
         """Return what a model would write for *value* in this dialect."""

@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import PydanticSerializationError
+
+from ingot._json import is_array, is_object
+from ingot._shape.nodes import inlined, references
+from ingot._shape.readable import Unaskable, check_keys, check_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import core_schema
 
-__all__ = ["MARK", "Unaskable", "source_schema"]
+__all__ = ["MARK", "PLACES", "Unaskable", "source_schema"]
 
 MARK = "x-ingot"
 """Keyword under which a node says what it is, where JSON Schema alone would leave it open."""
 
-
-class Unaskable(Exception):  # noqa: N818 (caught where the path is known)
-    """
-    A part of T that has no JSON.
-
-    Attributes:
-        reason: What it is.
-    """
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+PLACES = "x-ingot-places"
+"""Keyword under which an object says where a property stands in T, and what its class calls it."""
 
 
 class _Source(GenerateJsonSchema):
     """Pydantic's generator, which marks what vendors want otherwise and refuses binary."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._defined: dict[str, Any] = {}
+
+    def generate_inner(self, schema: Any) -> JsonSchemaValue:
+        """Write out what a schema of the caller's own defines for itself."""
+        made = super().generate_inner(schema)
+        return inlined(made) if "$defs" in made or "definitions" in made else made
 
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
         """Keep the order of declaration: models write fields in schema order."""
@@ -50,6 +55,13 @@ class _Source(GenerateJsonSchema):
         """Refuse, also inside a union, from which pydantic would silently drop the member."""
         raise Unaskable(error_info)
 
+    def encode_default(self, dft: Any) -> Any:
+        """Leave out a default that pydantic would take for a reference, being given as JSON."""
+        made = super().encode_default(dft)
+        if _refers(made):
+            raise PydanticSerializationError("a key of it is `$ref` or `$defs`")
+        return made
+
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         """Leave out the title that is the class's name; what the caller calls it stays."""
         return _untitled(super().model_schema(schema), schema["cls"])
@@ -59,8 +71,64 @@ class _Source(GenerateJsonSchema):
         return _untitled(super().dataclass_schema(schema), schema["cls"])
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
+        """Likewise; and mark the places."""
+        made = _untitled(super().typed_dict_schema(schema), schema.get("cls"))
+        return self._placed(made, schema["fields"].items())
+
+    def model_fields_schema(self, schema: core_schema.ModelFieldsSchema) -> JsonSchemaValue:
+        """Mark the places."""
+        return self._placed(super().model_fields_schema(schema), schema["fields"].items())
+
+    def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonSchemaValue:
+        """Mark the places."""
+        fields = ((field["name"], field) for field in schema["fields"])
+        return self._placed(super().dataclass_args_schema(schema), fields)
+
+    def _placed(self, made: JsonSchemaValue, fields: Iterable[tuple[str, Any]]) -> JsonSchemaValue:
+        """Mark the properties that have another name in the class, or stand deeper in T."""
+        places: dict[str, Any] = {}
+        by_alias = getattr(getattr(self, "_config", None), "validate_by_alias", True)
+        for name, field in fields:
+            alias: Any = field.get("validation_alias", name)
+            if by_alias is False or alias == name:
+                continue
+            # One name, one path, or several paths.
+            paths: list[list[str | int]] = (
+                [[alias]] if isinstance(alias, str) else alias if is_array(alias[0]) else [alias]
+            )
+            names = [str(path[0]) for path in paths if len(path) == 1]
+            wire = next((n for n in names if n in made["properties"]), name)
+            if wire in made["properties"]:
+                places[wire] = {"attribute": name, "place": [] if wire in names else paths[0]}
+        return {**made, PLACES: places} if places else made
+
+    def generator_schema(self, schema: core_schema.GeneratorSchema) -> JsonSchemaValue:
+        """Refuse: pydantic would check the items only as they are taken."""
+        raise Unaskable("its items are checked only as they are taken; declare a list", said=True)
+
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
+        """Refuse: a class has no JSON."""
+        raise Unaskable("a class")
+
+    def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
+        """Refuse members that no JSON is read as."""
+        if not schema["members"]:
+            raise Unaskable("it has no members", said=True)
+        if schema.get("missing") is None:
+            for member in schema["members"]:
+                check_value(member.value)
+        return super().enum_schema(schema)
+
+    def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
         """Likewise."""
-        return _untitled(super().typed_dict_schema(schema), schema.get("cls"))
+        for value in schema["expected"]:
+            check_value(value.value if isinstance(value, Enum) else value)
+        return super().literal_schema(schema)
+
+    def definitions_schema(self, schema: core_schema.DefinitionsSchema) -> JsonSchemaValue:
+        """Keep the definitions, for the keys of maps."""
+        self._defined.update({part.get("ref", ""): part for part in schema["definitions"]})
+        return super().definitions_schema(schema)
 
     def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
         """Refuse."""
@@ -94,10 +162,15 @@ class _Source(GenerateJsonSchema):
 
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
         """Mark a map, and keep what its keys must be."""
+        keys: Any = schema.get("keys_schema")
+        if keys is not None and keys["type"] == "definition-ref":
+            keys = self._defined.get(keys["schema_ref"])
+        named = self._part(schema, "keys_schema")
+        check_keys(keys, named)
         out: JsonSchemaValue = {
             "type": "object",
             MARK: "map",
-            "keys": self._part(schema, "keys_schema"),
+            "keys": named,
             "values": self._part(schema, "values_schema"),
         }
         self.update_with_validations(out, schema, self.ValidationsMapping.object)
@@ -168,6 +241,12 @@ class _Source(GenerateJsonSchema):
         )
 
 
+def _refers(value: Any) -> bool:
+    if is_object(value):
+        return not value.keys().isdisjoint(("$ref", "$defs")) or any(map(_refers, value.values()))
+    return is_array(value) and any(map(_refers, value))
+
+
 def _untitled(made: JsonSchemaValue, cls: type[Any] | None) -> JsonSchemaValue:
     if cls is not None and made.get("title") == cls.__name__:
         del made["title"]
@@ -192,7 +271,13 @@ def source_schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
     Raises:
         Unaskable: A part of the type has no JSON.
     """
-    schema = adapter.json_schema(mode="validation", by_alias=True, schema_generator=_Source)
+    try:
+        schema = adapter.json_schema(mode="validation", by_alias=True, schema_generator=_Source)
+    except KeyError as error:
+        raise Unaskable(f"its JSON Schema refers to {error.args[0]!r}", said=True) from error
+    for reference in references(schema):
+        if reference.removeprefix("#/$defs/") not in schema.get("$defs", ()):
+            raise Unaskable(f"its JSON Schema refers to {reference!r}", said=True)
     for node in (schema, *schema.get("$defs", {}).values()):
         if "enum" in node or "const" in node:
             # Pydantic calls an enum by its class, after all that can be overridden.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import types
 import typing
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -14,18 +15,21 @@ from typing_extensions import Unpack
 
 from ingot._json import is_array
 from ingot._shape.adapters import adapter_of
+from ingot._shape.annotations import among
 from ingot._shape.content import BINARY, File, Json, Text
 from ingot._shape.descriptor import descriptor_of
 from ingot._shape.members import locate, type_name
-from ingot._shape.source import MARK, Unaskable, source_schema
+from ingot._shape.readable import Unaskable
+from ingot._shape.source import MARK, source_schema
 from ingot._shape.typeddicts import make_askable
-from ingot.errors import UnsupportedTypeError
+from ingot.errors import IngotError, UnsupportedTypeError
 
 __all__ = ["Namespace", "Target", "target_of"]
 
 Namespace: TypeAlias = Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]]]
 """Gives the global and local names of whoever wrote the type."""
 
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 _BINARY = (bytes, bytearray, memoryview, File)
 
 
@@ -46,7 +50,19 @@ class Target:
         self.type = t
         self.name = type_name(t)
         _refuse_at_once(t, self.name)
-        self.adapter, self.source = _build(t, self.name, namespace)
+        make_askable(t)
+        try:
+            self.adapter, self.source = _build(t, self.name)
+        except _UnfinishedError:
+            # A class that refers to names of the function it was written in, which is the caller.
+            names: dict[str, Any] = {}
+            for part in namespace() if namespace is not None else ():
+                names.update(part)
+            with among(names):
+                make_askable(t)
+                self.adapter, self.source = _build(t, self.name, names)
+                # Told while the names are known.
+                self.descriptor = descriptor_of(t)
         self.kind: Literal["prose", "json", "schema"] = _kind(t, self.source)
 
     def __repr__(self) -> str:
@@ -73,7 +89,14 @@ def target_of(
     if isinstance(t, str):
         from ingot.typenames import to_python
 
-        made = to_python(t, types or {})
+        try:
+            made = to_python(t, types or {})
+        except UnsupportedTypeError as error:
+            error.advice = (
+                "a text names one of Ingot's own types, such as 'string[]'; "
+                "pass a Python type itself: list[str], not 'list[str]'"
+            )
+            raise
         if not types:
             return Target(made), True
         return Target(made), False
@@ -89,20 +112,26 @@ def target_of(
     return Target(t, namespace), lasting
 
 
+class _UnfinishedError(Exception):
+    """A name is not known yet."""
+
+
 def _build(
-    t: Any, name: str, namespace: Namespace | None
+    t: Any, name: str, names: Mapping[str, Any] | None = None
 ) -> tuple[TypeAdapter[Any], dict[str, Any]]:
-    make_askable(t)
     try:
         adapter: TypeAdapter[Any] = adapter_of(t)
-        if not getattr(adapter, "pydantic_complete", True) and namespace is not None:
-            # A class that refers to names of the function it was written in, which is the caller.
-            globals_, locals_ = namespace()
-            adapter.rebuild(_types_namespace={**globals_, **locals_})
+        if not getattr(adapter, "pydantic_complete", True):
+            if names is None:
+                raise _UnfinishedError
+            adapter.rebuild(_types_namespace=names)
         return adapter, source_schema(adapter)
+    except _UnfinishedError:
+        raise
     except Unaskable as error:
-        raise _explain(t, name, error.reason) from None
+        raise _explain(t, name, error.reason if error.said else None) from None
     except PydanticUndefinedAnnotation as error:
+        descriptor_of(t)  # which says where, too
         raise UnsupportedTypeError(
             name, f"the name `{error.name}` is not defined where the type was written"
         ) from error
@@ -110,6 +139,7 @@ def _build(
         raise _explain(t, name, None) from error
     except PydanticUserError as error:
         if error.code == "class-not-fully-defined":
+            descriptor_of(t)  # which says what is missing, and where
             raise UnsupportedTypeError(
                 name,
                 str(error.message).split("\n")[0],
@@ -118,6 +148,11 @@ def _build(
         raise UnsupportedTypeError(name, str(error.message).split("\n")[0]) from error
     except RecursionError as error:
         raise UnsupportedTypeError(name, "it is nested too deeply") from error
+    except IngotError:
+        raise
+    except Exception as error:
+        # What is no type can fail in any way.
+        raise UnsupportedTypeError(name, f"no schema can be made of it ({error!r:.200})") from error
 
 
 def _kind(t: Any, source: Mapping[str, Any]) -> Literal["prose", "json", "schema"]:
@@ -140,7 +175,11 @@ def _refuse_at_once(t: Any, name: str) -> None:
         return
     if t is Any or isinstance(t, typing.TypeVar):
         return
-    if callable(t) or hasattr(t, "__value__") or hasattr(t, "__supertype__"):
+    if (
+        (callable(t) and not isinstance(t, _FUNCTIONS))
+        or hasattr(t, "__value__")
+        or hasattr(t, "__supertype__")
+    ):
         return
     if type(t).__module__ in ("types", "typing", "typing_extensions"):
         return
@@ -168,7 +207,7 @@ def _explain(t: Any, name: str, reason: str | None) -> UnsupportedTypeError:
     path, part = place
     return UnsupportedTypeError(
         name,
-        f"`{type_name(part)}` has no JSON form",
+        f"`{type_name(part)}` {f'cannot be read: {reason}' if reason else 'has no JSON form'}",
         path=path,
         advice="declare what JSON can carry, or give the class a __get_pydantic_core_schema__",
     )

@@ -6,7 +6,13 @@ import sys
 import typing
 from typing import Any, get_args
 
+from pydantic.errors import PydanticUndefinedAnnotation
+
 from ingot._json import is_array
+from ingot._shape.annotations import own_of
+from ingot._shape.fields import RESOLVED, typeddict_parts
+from ingot._shape.members import members_of
+from ingot.errors import UnsupportedTypeError
 
 __all__ = ["make_askable"]
 
@@ -45,11 +51,11 @@ def _visit(t: Any, seen: set[int]) -> None:
         or hasattr(base, "_fields")
     ):
         try:
-            hints = typing.get_type_hints(base, include_extras=True)
-        except (NameError, TypeError):
+            parts = members_of(t)
+        except UnsupportedTypeError:
             return  # pydantic names what is missing
-        for hint in hints.values():
-            _visit(hint, seen)
+        for _, part in parts:
+            _visit(part, seen)
 
 
 @staticmethod  # type: ignore[misc]  # set on classes, where a plain function would be bound to nothing
@@ -57,27 +63,44 @@ def _hook(source: Any, handler: Any) -> Any:
     return handler.generate_schema(_rebuilt(source))
 
 
-_made: dict[Any, Any] = {}
+_REBUILT = "__ingot_rebuilt__"
+"""Where the rebuilt classes stand: on the class itself, so that they go when that one goes."""
 
 
 def _rebuilt(td: Any) -> Any:
-    from typing_extensions import NotRequired, ReadOnly, Required, TypedDict
+    from typing_extensions import NotRequired, Required, TypedDict
 
-    base = typing.get_origin(td) or td
-    if base not in _made:
-        fields: dict[str, Any] = {}
-        for name, declared in typing.get_type_hints(base, include_extras=True).items():
-            hint = declared
-            while typing.get_origin(hint) in (Required, NotRequired, ReadOnly):
-                hint = get_args(hint)[0]
-            required = name in base.__required_keys__
-            fields[name] = Required[hint] if required else NotRequired[hint]
-        made: Any = TypedDict(base.__name__, fields)  # type: ignore[misc]
-        made.__doc__ = base.__doc__
-        made.__module__ = base.__module__
-        made.__qualname__ = base.__qualname__
+    base: Any = typing.get_origin(td) or td
+    if _REBUILT not in vars(base):
+        setattr(base, _REBUILT, {})
+        setattr(base, RESOLVED, {})
+    made: dict[Any, Any] = own_of(base)[_REBUILT]
+    if td not in made:
+        parts = _parts(td)
+        own_of(base)[RESOLVED][td] = parts
+        fields = {
+            name: Required[annotation] if required else NotRequired[annotation]
+            for name, annotation, required in parts
+        }
+        rebuilt: Any = TypedDict(base.__name__, fields)  # type: ignore[misc]
+        rebuilt.__doc__ = base.__doc__
+        rebuilt.__module__ = base.__module__
+        rebuilt.__qualname__ = base.__qualname__
         config = getattr(base, "__pydantic_config__", None)
         if config is not None:
-            setattr(made, "__pydantic_config__", config)  # noqa: B010 (a class made here has no such name)
-        _made[base] = made
-    return _made[base]
+            setattr(rebuilt, "__pydantic_config__", config)  # noqa: B010 (a class made here has no such name)
+        made[td] = rebuilt
+    return made[td]
+
+
+def _parts(td: Any) -> list[tuple[str, Any, bool]]:
+    try:
+        return list(typeddict_parts(td))
+    except UnsupportedTypeError as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, NameError):
+            cause = cause.__cause__
+        if cause is None:
+            raise
+        # As pydantic says it of other classes, which then are made once the names are known.
+        raise PydanticUndefinedAnnotation(cause.name or str(cause), str(cause)) from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingot._json import canonical, is_array, is_object
-from ingot._shape.containers import Listing, Places
+from ingot._shape.containers import Listing, Pairs, Places, Under
 from ingot._shape.limits import Tally
 from ingot._shape.nodes import (
     Schema,
@@ -20,7 +20,7 @@ from ingot._shape.nodes import (
 )
 from ingot._shape.objects import object_node
 from ingot._shape.phrases import Constraint, phrase, rank
-from ingot._shape.plan import DecimalText, JSONText, Leaf, Plan, Reference, Union
+from ingot._shape.plan import DecimalText, JSONText, Leaf, Plan, Reference, Union, kinds
 from ingot._shape.source import MARK
 
 if TYPE_CHECKING:
@@ -231,6 +231,9 @@ class _Writer:
 
     def _choice(self, node: Schema, path: str) -> tuple[Schema, Plan]:
         allowed = [node["const"]] if "const" in node else list(node["enum"])
+        if not allowed:
+            self.obstacle(path, "a choice of nothing")
+            return {}, Leaf("any")
         self.tally.values += len(allowed)
         self.tally.text += sum(len(v) for v in allowed if isinstance(v, str))
         groups: dict[str, list[Any]] = {}
@@ -279,8 +282,9 @@ class _Writer:
         if any(m is True or (is_object(m) and m.get(MARK) == "any") for m in members):
             # Whatever has a free member is free as a whole: text would not say which member it is.
             return self._free({k: v for k, v in node.items() if k in _NOTES}, path)
-        written = [self.node(member, path, depth) for member in members]
-        objects = sum(1 for schema, _ in written if self._wire_kind(schema) == "object")
+        written = [self.node(member, path, depth) for member in self._flat(members)]
+        written = self._told_apart(written, members)
+        objects = sum(1 for _, plan in written if "an object" in kinds(plan))
         self.object_union = self.object_union or objects > 1
         schemas: list[Schema] = []
         for schema, _ in written:
@@ -293,13 +297,37 @@ class _Writer:
         self.tally.unions += 1
         return self.described(node, {"anyOf": schemas}), Union(plans)
 
-    def _wire_kind(self, schema: Schema) -> str | None:
-        if "$ref" not in schema:
-            return schema.get("type")
-        node = self.defs.get(
-            next(o for o, n in self.names.items() if n == ref_name(schema["$ref"])), {}
-        )
-        return node.get("type")
+    def _flat(self, members: list[Any]) -> list[Any]:
+        """The members of a union, those of a plain union in it among them."""
+        out: list[Any] = []
+        for member in members:
+            plain = is_object(member) and member.keys() == {"anyOf"}
+            out += self._flat(member["anyOf"]) if plain else [member]
+        return out
+
+    def _told_apart(
+        self, written: list[tuple[Schema, Plan]], members: list[Any]
+    ) -> list[tuple[Schema, Plan]]:
+        """Put a map that travels as a list under a name where a list may stand, too."""
+        if all(isinstance(plan, Pairs) or "an array" not in kinds(plan) for _, plan in written):
+            return written
+        name = "entries"
+        while any(name in self._properties(member) for member in members):
+            name += "_"
+        named: list[tuple[Schema, Plan]] = []
+        rest: list[tuple[Schema, Plan]] = []
+        for schema, plan in written:
+            if isinstance(plan, Pairs):
+                self.tally.count((name,))
+                named.append((closed({name: schema}, [name]), Under(name, plan)))
+            else:
+                rest.append((schema, plan))
+        return named + rest
+
+    def _properties(self, member: Any) -> dict[str, Any]:
+        while is_object(member) and "$ref" in member:
+            member = self.defs.get(ref_name(member["$ref"]), {})
+        return member.get("properties", {}) if is_object(member) else {}
 
     def _array(self, node: Schema, path: str, depth: int) -> tuple[Schema, Plan]:
         inner = f"{path}[]"

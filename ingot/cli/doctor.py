@@ -192,10 +192,13 @@ def _told(error: Exception) -> str:
 
 
 def _project_file() -> str | None:
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except OSError:
+        return None
     for folder in (here, *here.parents):
         path = folder / "pyproject.toml"
-        if path.is_file():
+        if os.path.isfile(path):  # noqa: PTH113 (the method raises where one may not look)
             return str(path)
     return None
 
@@ -221,7 +224,10 @@ def _shown(name: str, value: Any) -> str:
 
 def _address(url: str) -> str:
     """The address without user, password and query."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "malformed"
     return (
         f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.netloc else "set"
     )

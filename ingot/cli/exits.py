@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ingot import errors
+from ingot.cassette.errors import CassetteError
 from ingot.cli import show
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ CODES: tuple[tuple[int, tuple[type[Exception], ...], str], ...] = (
     (11, (errors.TruncatedError,), "the answer was cut off"),
     (13, (errors.InvalidAnswerError,), "the answer does not fit the type"),
     (12, (errors.AnswerError,), "no answer: empty, filtered, or a call of an unknown tool"),
+    (
+        14,
+        (CassetteError,),
+        "a recording cannot be used: missing, damaged, in conflict, of another version",
+    ),
 )
 """Code, errors and meaning; the first row that an error is an instance of counts."""
 
@@ -102,10 +108,17 @@ def guarded(*, reply: bool = False) -> Generator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        show.error("interrupted")
+        with suppress(show.UnwritableError):
+            show.error("interrupted")
         raise SystemExit(INTERRUPTED) from None
     except (errors.IngotError, MisuseError) as error:
-        if reply and isinstance(error, errors.AnswerError) and error.text is not None:
-            show.note(error.text)
-        show.error(told(error))
+        with suppress(show.UnwritableError):
+            if reply and isinstance(error, errors.AnswerError) and error.text is not None:
+                show.note(error.text)
+            show.error(told(error))
         raise SystemExit(code_of(error)) from None
+    except show.UnwritableError as error:
+        with suppress(show.UnwritableError):
+            if error.reason is not None:
+                show.error(f"the output cannot be written: {error.reason}")
+        raise SystemExit(1) from None

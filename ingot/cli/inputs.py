@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ingot._config import checked
 from ingot.cli.exits import MisuseError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+_MOST = 100_000_000
+"""Bytes of one text; a device would never end."""
 
 __all__ = ["context", "params", "prompt", "settings"]
 
@@ -24,7 +27,9 @@ def prompt(given: str) -> str:
         MisuseError: It is not UTF-8.
     """
     if given == "-":
-        return _decoded(sys.stdin.buffer.read(), "the prompt on stdin")
+        if sys.stdin is None:
+            raise MisuseError("PROMPT is -, and stdin is closed")
+        return _decoded(_bounded(sys.stdin.buffer, "stdin"), "the prompt on stdin")
     if any("\ud800" <= char <= "\udfff" for char in given):
         raise MisuseError("PROMPT is not UTF-8 text")
     return given
@@ -98,12 +103,27 @@ def _pairs(given: Iterable[str], option: str, form: str) -> Iterable[tuple[str, 
 
 def _file(path: str, what: str) -> str:
     try:
-        return _decoded(Path(path).read_bytes(), f"{what}: the file {path!r}")
+        with Path(path).open("rb") as file:
+            return _decoded(_bounded(file, f"the file {path!r}"), f"{what}: the file {path!r}")
     except FileNotFoundError:
-        raise MisuseError(f"{what}: there is no file {path!r} (looked in {Path.cwd()})") from None
+        raise MisuseError(f"{what}: there is no file {path!r}{_looked_in()}") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise MisuseError(f"{what}: the file {path!r} cannot be read: {why}") from None
+
+
+def _looked_in() -> str:
+    try:
+        return f" (looked in {Path.cwd()})"
+    except OSError:
+        return ""
+
+
+def _bounded(file: BinaryIO, what: str) -> bytes:
+    content = file.read(_MOST + 1)
+    if len(content) > _MOST:
+        raise MisuseError(f"{what} has more than {_MOST // 1_000_000} MB; no model reads that much")
+    return content
 
 
 def _decoded(content: bytes, what: str) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-__all__ = ["error", "note", "prose", "table", "tree", "waiting"]
+__all__ = ["UnwritableError", "error", "note", "prose", "table", "tree", "waiting"]
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 """What would steer a terminal; a model's text must not."""
@@ -22,9 +23,22 @@ _UNESCAPED = re.compile(r"[\x7f-\x9f]")
 _FOREIGN = re.compile(r"[^\x00-\x7e]")
 
 
+class UnwritableError(Exception):
+    """
+    What is printed has nowhere to go.
+
+    Attributes:
+        reason: Why not; None where the reader has read enough, and left.
+    """
+
+    def __init__(self, reason: str | None) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
 def tree(value: Any) -> None:
     """Print *value* as JSON: indented on a terminal, on one line elsewhere."""
-    terminal = sys.stdout.isatty()
+    terminal = _is_terminal(sys.stdout)
     text = json.dumps(value, ensure_ascii=False, indent=2 if terminal else None)
     if not _writable(text, sys.stdout):
         text = _FOREIGN.sub(_escaped, text)
@@ -46,7 +60,7 @@ def note(text: str) -> None:
 def error(message: str) -> None:
     """Print *message* on stderr, as an error."""
     message = _CONTROLS.sub("�", message)
-    if sys.stderr.isatty() and (console := _console(sys.stderr)) is not None:
+    if _is_terminal(sys.stderr) and (console := _console(sys.stderr)) is not None:
         from rich.text import Text
 
         console.print(Text.assemble(("error:", "bold red"), " ", message), soft_wrap=True)
@@ -67,7 +81,7 @@ def table(
         stream: Where to; None for stdout.
     """
     out = sys.stdout if stream is None else stream
-    if out.isatty() and (console := _console(out)) is not None:
+    if _is_terminal(out) and (console := _console(out)) is not None:
         from rich.table import Table
         from rich.text import Text
 
@@ -97,7 +111,7 @@ def table(
 @contextmanager
 def waiting(what: str) -> Generator[None]:
     """Show on stderr that something takes its time, if there is a terminal to show it on."""
-    console = _console(sys.stderr) if sys.stderr.isatty() else None
+    console = _console(sys.stderr) if _is_terminal(sys.stderr) else None
     if console is None:
         yield
         return
@@ -114,16 +128,31 @@ def _console(stream: TextIO) -> Any:
     return Console(file=stream, markup=False, highlight=False)
 
 
-def _write(text: str, stream: TextIO) -> None:
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
+
+
+def _write(text: str, stream: TextIO | None) -> None:
+    if stream is None:
+        if sys.stderr is None:
+            return
+        raise UnwritableError("stdout is closed")
     if stream.isatty():
         text = _CONTROLS.sub("�", text)
     if not _writable(text, stream):
         text = text.encode(stream.encoding, "backslashreplace").decode(stream.encoding)
-    stream.write(text if text.endswith("\n") else f"{text}\n")
-    stream.flush()
+    try:
+        stream.write(text if text.endswith("\n") else f"{text}\n")
+        stream.flush()
+    except OSError as failed:
+        # At exit Python would write the rest once more, and complain.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        left = isinstance(failed, BrokenPipeError)
+        raise UnwritableError(None if left else failed.strerror) from None
 
 
-def _writable(text: str, stream: TextIO) -> bool:
+def _writable(text: str, stream: TextIO | None) -> bool:
     try:
         text.encode(getattr(stream, "encoding", None) or "utf-8")
     except UnicodeEncodeError:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from ingot.errors import NotConfiguredError
 from ingot.provider import SDKProvider, merge_params, refuse_settings
 from ingot_anthropic import messages
 
@@ -69,6 +71,10 @@ class Anthropic(SDKProvider):
         if out["max_tokens"] is None:
             out["max_tokens"] = self.default_max_tokens
         if version is not None:
+            if not re.fullmatch(r"\d{4}-\d\d-\d\d", str(version), re.ASCII):
+                raise NotConfiguredError(
+                    "params={'anthropic_version': …} must be a date such as '2023-06-01'"
+                )
             out["extra_headers"] = {"anthropic-version": str(version)}
         if request.temperature is not None:
             if version is None or str(version) > _LAST_WITH_TEMPERATURE:

@@ -35,8 +35,16 @@ class _Loopback(SDKProvider):
         """Make a client of the openai SDK."""
         import openai
 
-        make = openai.AsyncOpenAI if awaiting else openai.OpenAI
-        return make(api_key="none", base_url=self.base_url, max_retries=0, timeout=600)
+        # A proxy of the environment could not reach this process.
+        if awaiting:
+            through = openai.DefaultAsyncHttpxClient(trust_env=False)
+            return openai.AsyncOpenAI(**self._facts(), http_client=through)
+        return openai.OpenAI(
+            **self._facts(), http_client=openai.DefaultHttpxClient(trust_env=False)
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        return {"api_key": "none", "base_url": self.base_url, "max_retries": 0, "timeout": 600}
 
     def create(self, client: Any, arguments: dict[str, Any]) -> Any:
         """Call `chat.completions.create`."""
@@ -47,9 +55,9 @@ class _Loopback(SDKProvider):
         out = chat.arguments(request, vendor=False)
         out.setdefault("max_tokens", _MAX_TOKENS)
         out.setdefault("temperature", 0.0)
-        if _has_text(request):
+        if _may_ramble(request):
             # Greedy as it is, so small a model repeats itself without end unless that costs a
-            # little; a number alone would only be led astray by it.
+            # little; a word or number alone would only be led astray by it.
             out["extra_body"] = {"repeat_penalty": 1.1}
         merge_params(out, request.params, self.name)
         return out
@@ -60,12 +68,11 @@ class _Loopback(SDKProvider):
         return replace(read, model=None)
 
 
-def _has_text(request: Request) -> bool:
-    """Whether the answer has a part that could go on without end."""
+def _may_ramble(request: Request) -> bool:
+    """Whether the answer has parts that could go on without end: more than a lone scalar."""
     if request.format is None or request.format.schema is None:
         return True
-    schema = json.dumps(request.format.schema)
-    return '"array"' in schema or '"string"' in schema or '"additionalProperties": {' in schema
+    return not request.format.wrapped or '"array"' in json.dumps(request.format.schema)
 
 
 class Local(Provider):

@@ -206,9 +206,9 @@ def _pinned_port() -> int:
     if not given:
         return 0
     # llama.cpp takes 70000 for a port without a word, and listens elsewhere.
-    if not (given.isascii() and given.isdigit() and 0 < int(given) < 1 << 16):
+    if not (given.isascii() and given.isdigit() and len(given) < 6 and 0 < int(given) < 1 << 16):
         raise NotConfiguredError(
-            f"INGOT_LOCAL_PORT is {given!r}; expected a port from 1 to 65535",
+            f"INGOT_LOCAL_PORT is {given!r:.40}; expected a port from 1 to 65535",
             advice="unset it to use any free port",
         )
     _check_port(int(given))

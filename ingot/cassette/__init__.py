@@ -1,0 +1,1 @@
+"""Recordings: an exchange is recorded once and replayed for ever."""

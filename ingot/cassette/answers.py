@@ -1,0 +1,159 @@
+"""One answer of a row: a reply or an error as it stands in the file, and back."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ingot import errors
+from ingot._messages import ToolCall
+from ingot._response import Response, Usage
+from ingot.cassette.rows import lines, text_of
+from ingot.errors import IngotError, ProviderError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Reading", "answer_of", "error_of", "replayed_error", "response_of"]
+
+
+class Reading(Protocol):
+    """What is needed of a shape: how the text of a reply stands for a value of T, and back."""
+
+    dialect: str
+
+    @property
+    def kind(self) -> str:
+        """`prose`, `json` or `schema`."""
+        ...
+
+    def natural(self, text: str) -> tuple[bool, Any]:
+        """Whether *text* is JSON in the form that was sent, and the JSON of T in it."""
+        ...
+
+    def read(self, text: str) -> Any:
+        """The value of T that *text* stands for."""
+        ...
+
+    def encode(self, value: Any) -> str:
+        """What a model would write for *value*."""
+        ...
+
+    def to_wire(self, tree: Any) -> str:
+        """The text that stands for the JSON of T *tree*."""
+        ...
+
+
+def answer_of(response: Response, shape: Reading, plain: Reading) -> dict[str, Any]:
+    """
+    Write *response* as an answer: no ids, no times, no vendor's own blocks.
+
+    Args:
+        response: The reply.
+        shape: How it is read.
+        plain: How it will be read when it is played.
+    """
+    out: dict[str, Any] = {}
+    if response.text is not None:
+        fits, tree = _value(response.text, shape, plain)
+        if fits:
+            out["value"] = tree
+        else:
+            out["text"] = lines(response.text)
+            if shape.kind == "schema":
+                # What could not be read must be read in the same way again.
+                out["dialect"] = shape.dialect
+    if response.tool_calls:
+        out["calls"] = [
+            {"call": n, "tool": call.name, "arguments": call.arguments}
+            for n, call in enumerate(response.tool_calls, 1)
+        ]
+    if response.empty_reason is not None:
+        out["empty"] = response.empty_reason
+        if response.explanation is not None:
+            out["explanation"] = lines(response.explanation)
+        if response.kinds:
+            out["kinds"] = list(response.kinds)
+    if response.usage is not None:
+        counts = {f.name: getattr(response.usage, f.name) for f in fields(response.usage)}
+        out["usage"] = {name: count for name, count in counts.items() if count}
+    if response.model is not None:
+        out["served"] = response.model
+    if response.stop_reason is not None:
+        out["stop"] = response.stop_reason
+    return out
+
+
+def _value(text: str, shape: Reading, plain: Reading) -> tuple[bool, Any]:
+    """Whether *text* is the JSON of a T, and that JSON; what would be read otherwise is not."""
+    if shape.kind == "prose":
+        return False, None
+    fits, tree = shape.natural(text)
+    if not fits:
+        return False, None
+    try:
+        live, played = shape.read(text), plain.read(plain.to_wire(tree))
+        # By what they are written as: a decimal equals another that has more digits.
+        return plain.encode(live) == plain.encode(played), tree
+    except Exception:  # noqa: BLE001 (whatever it is, it comes again when the text is played)
+        return False, None
+
+
+def response_of(answer: Mapping[str, Any], shape: Reading) -> Response:
+    """Return the reply that *answer* tells of."""
+    text: str | None = None
+    if "value" in answer:
+        text = shape.to_wire(answer["value"])
+    elif "text" in answer:
+        text = text_of(answer["text"])
+    return Response(
+        text=text,
+        tool_calls=tuple(
+            ToolCall(id=str(c["call"]), name=c["tool"], arguments=c["arguments"])
+            for c in answer.get("calls", ())
+        ),
+        usage=_usage(answer["usage"]) if "usage" in answer else None,
+        stop_reason=answer.get("stop"),
+        empty_reason=answer.get("empty"),
+        explanation=text_of(answer["explanation"]) if "explanation" in answer else None,
+        model=answer.get("served"),
+        kinds=tuple(answer.get("kinds", ())),
+    )
+
+
+def _usage(counts: Mapping[str, int]) -> Usage:
+    try:
+        return Usage(**counts)
+    except TypeError:  # a later ingot counts more
+        known = {f.name for f in fields(Usage)}
+        return Usage(**{name: count for name, count in counts.items() if name in known})
+
+
+_FACTS = ("status", "retry_after", "type", "provider")
+
+
+def error_of(error: ProviderError) -> dict[str, Any]:
+    """Write the error that an ask ended with as an answer."""
+    facts = {name: getattr(error, name) for name in _FACTS if getattr(error, name) is not None}
+    # A plugin's own class would have to be imported; the nearest of ours says as much.
+    ours = next(c for c in type(error).__mro__ if getattr(errors, c.__name__, None) is c)
+    out = {"class": ours.__name__, "message": lines(error.message), **facts}
+    if error.advice is not None:
+        out["advice"] = error.advice
+    return {"error": out}
+
+
+def replayed_error(answer: Mapping[str, Any]) -> ProviderError:
+    """Return the error that *answer* tells of, of the same class; it is not tried again."""
+    told = answer["error"]
+    found = getattr(errors, str(told.get("class")), None)
+    known = isinstance(found, type) and issubclass(found, ProviderError)
+    cls: type[ProviderError] = found if known else ProviderError  # type: ignore[assignment]
+    error = cls.__new__(cls)
+    message = text_of(told["message"])
+    IngotError.__init__(error, message, advice=told.get("advice"))
+    for name in _FACTS:
+        setattr(error, name, told.get(name))
+    error.request_id = None
+    error.replayed = True
+    return error

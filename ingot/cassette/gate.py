@@ -1,0 +1,62 @@
+"""What may be written: nothing that looks like a secret, and not more than the file may hold."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from ingot.cassette.errors import CassetteSecretError, CassetteSizeError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from ingot.cassette.secrets import Scanner
+
+__all__ = ["Gate"]
+
+
+class Gate:
+    """
+    Lets answers through to one file.
+
+    Args:
+        path: The file.
+        patterns: Regular expressions of texts that must never be written, beside those known.
+        max_bytes: Largest file.
+    """
+
+    def __init__(self, path: Path, patterns: tuple[str, ...], max_bytes: int) -> None:
+        self.patterns = patterns
+        self.max_bytes = max_bytes
+        self._path = path
+        self._size = path.stat().st_size if path.exists() else 0
+        self._scanner: Scanner | None = None
+
+    def check(
+        self, row: Mapping[str, Any], types: Mapping[str, Any], answer: Mapping[str, Any]
+    ) -> None:
+        """
+        Refuse what must not be written, before a byte of it is.
+
+        Raises:
+            CassetteSecretError: There is a secret in it; the error does not hold it.
+            CassetteSizeError: The file would grow too large.
+        """
+        if self._scanner is None:
+            from ingot.cassette.secrets import Scanner
+
+            self._scanner = Scanner(os.environ, self.patterns)
+        found = self._scanner.find({**row, "types": types, "answers": [answer]})
+        if found is not None:
+            raise CassetteSecretError(_dotted(found.path), found.kind, path=str(self._path))
+        size = len(json.dumps([row, answer], ensure_ascii=False).encode(errors="replace"))
+        if self._size + size > self.max_bytes:
+            raise CassetteSizeError(self.max_bytes, str(row["site"]), path=str(self._path))
+        self._size += size
+
+
+def _dotted(path: tuple[str | int, ...]) -> str:
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(steps).removeprefix(".")

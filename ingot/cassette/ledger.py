@@ -1,0 +1,60 @@
+"""What happened to each question of one run, noted before anything is raised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ingot.errors import IngotError
+
+__all__ = ["Entry", "Ledger"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """
+    One question of a run.
+
+    Attributes:
+        what: `replayed`, `recorded`, `missed`, `ambiguous`, `secret`, `drifted` or `live`.
+        site: Where it was asked.
+        key: The key of the request.
+        prompt: First line of the prompt.
+        error: What was raised, or kept to be raised; None when all was well.
+    """
+
+    what: str
+    site: str
+    key: str
+    prompt: str
+    error: IngotError | None = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """
+    The questions of one run, in the order of their answers.
+
+    Attributes:
+        entries: Each of them.
+    """
+
+    entries: list[Entry] = field(default_factory=list[Entry])
+
+    def note(self, what: str, **facts: Any) -> None:
+        """Add an entry."""
+        self.entries.append(Entry(what=what, **facts))
+
+    def count(self, what: str) -> int:
+        """How many entries are *what*."""
+        return sum(entry.what == what for entry in self.entries)
+
+    @property
+    def errors(self) -> list[IngotError]:
+        """What must not be swallowed, whatever the program did with it."""
+        return [entry.error for entry in self.entries if entry.error is not None]
+
+    def __str__(self) -> str:
+        counted = {what: self.count(what) for what in ("replayed", "recorded", "missed", "drifted")}
+        return ", ".join(f"{count} {what}" for what, count in counted.items())

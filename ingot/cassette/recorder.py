@@ -1,0 +1,400 @@
+"""`Cassette`: stands before a provider, plays what was recorded, and records what was not."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import os
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
+
+from ingot import _registry
+from ingot.cassette.errors import (
+    AmbiguousRepeatError,
+    CassetteError,
+    CassetteKeyError,
+    CassetteMissError,
+)
+from ingot.cassette.gate import Gate
+from ingot.cassette.lanes import lane
+from ingot.cassette.ledger import Ledger
+from ingot.cassette.modes import MODES, Mode, mode_of
+from ingot.cassette.rows import row_of
+from ingot.cassette.store import Journal, load, recover, save
+from ingot.cassette.tape import Tape
+from ingot.cassette.veil import Veil
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from decimal import Decimal
+    from types import TracebackType
+
+    from ingot._request import Request
+    from ingot.cassette.ledger import Entry
+    from ingot.cassette.take import Find, Take
+    from ingot.cassette.tape import Row
+
+__all__ = ["MODES", "Cassette", "Mode"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class Cassette:
+    """
+    A recording, as a context manager (sync and async), a decorator, or `ask.using(cassette=…)`.
+
+        with Cassette("answers.json"):
+            ask(list[str], "Name three primary colours.")
+
+    Args:
+        path: The file.
+        mode: `replay` (the default, everywhere): answers come from the file, or the ask fails and
+            says what changed. `record`: what is missing is asked and recorded. `refresh`: all is
+            asked anew, and the file replaced if the block ends well. `verify`: all is asked, and
+            compared with the recording; nothing is written. `live`: as if there were no cassette.
+            None for what `INGOT_CASSETTE_MODE` says, else `replay`.
+        only: With `refresh`, patterns of sites or keys, with `|` between them: only what one of
+            them matches is asked anew.
+        unused: What becomes of recorded answers that nobody asked for: `ignore` or `fail`.
+        patterns: Regular expressions of texts that must never be written, beside those known.
+        redact: Placeholders such as `<EMAIL>`, and the regular expression of what each replaces in
+            what is recorded, and in what keys are made of; the provider is sent the text as it is.
+        restore: Placeholders, and the environment variable whose value each is replaced by in an
+            answer that is played.
+        max_bytes: Largest file; recording beyond it is refused.
+        in_ci: Whether recording is allowed where the variable `CI` is set.
+
+    Attributes:
+        ledger: What happened to each question.
+        automatic: Whether nobody named it: then it stands aside for whatever provider is passed.
+        shared: Whether others use the file too, so that `refresh` drops nothing that is not asked.
+        left_to_parent: Whether another process writes what this one records.
+        about: What is written at the head of the file, such as the test that it belongs to.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        mode: Mode | None = None,
+        *,
+        only: str | None = None,
+        unused: Literal["ignore", "fail"] = "ignore",
+        patterns: tuple[str, ...] = (),
+        redact: Mapping[str, str] | None = None,
+        restore: Mapping[str, str] | None = None,
+        max_bytes: int = 2 * 1024 * 1024,
+        in_ci: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self.mode: Mode = mode_of(mode, in_ci=in_ci)
+        self.only = only
+        self.ledger = Ledger()
+        self.automatic = False
+        self.shared = False
+        self.left_to_parent = False
+        self.about: dict[str, Any] = {}
+        self._unused: Literal["ignore", "fail"] = unused
+        self._gate = Gate(self.path, patterns, max_bytes)
+        self.veil = Veil(redact, restore)
+        self._lock = threading.RLock()
+        self._tape: Tape | None = None
+        self._fresh = Tape()
+        self._journal: Journal | None = None
+        self._asked: Counter[str] = Counter()
+        self._played: Counter[tuple[str, str]] = Counter()
+        self._lanes: dict[str, int] = {}
+
+    def __repr__(self) -> str:
+        return f"<Cassette {self.path.name}: {self.mode}; {self.ledger}>"
+
+    # Opening and closing
+
+    def __enter__(self) -> Self:
+        _registry.stand_ins.append(cast("Any", self))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        _registry.stand_ins.remove(cast("Any", self))
+        self.close(failed=kind is not None)
+        if error is None:
+            self.check()
+        else:
+            for other in self.ledger.errors:
+                if other is not error:
+                    error.add_note(f"before that, {other}")
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(self, *ended: Any) -> None:  # noqa: PYI036 (they are passed on)  # noqa: PYI036 (handed on)
+        self.__exit__(*ended)
+
+    def __call__(self, function: F) -> F:
+        """Decorate *function*: each call runs in a cassette of its own at the same path."""
+        from ingot.cassette.decorated import in_cassette
+
+        def again() -> Cassette:
+            return Cassette(
+                self.path,
+                self.mode,
+                only=self.only,
+                unused=self._unused,
+                patterns=self._gate.patterns,
+                redact=self.veil.redact,
+                restore=self.veil.restore,
+                max_bytes=self._gate.max_bytes,
+                in_ci=True,
+            )
+
+        return cast("F", in_cassette(function, again))
+
+    @property
+    def rows(self) -> list[Row]:
+        """What is recorded, as it was when this cassette was first used."""
+        return list(self.tape)
+
+    @property
+    def asked(self) -> list[Entry]:
+        """What happened to each question, in the order of the answers."""
+        return self.ledger.entries
+
+    @property
+    def cost(self) -> Decimal | None:
+        """What the answers that were played or recorded cost once; None if it is not known."""
+        from ingot.cassette.costs import cost_of
+
+        with self._lock:
+            return cost_of(self.tape, self._fresh, self._played)
+
+    @property
+    def tape(self) -> Tape:
+        """What is recorded, as it was when this cassette was first used."""
+        if self._tape is None:
+            with self._lock:
+                if self._tape is None:
+                    if self.mode in ("record", "refresh") and not self.left_to_parent:
+                        recover(self.path)
+                    self._tape = load(self.path)
+        return self._tape
+
+    def ready(self) -> None:
+        """
+        Make ready to record.
+
+        Raises:
+            CassetteError: The file cannot be read, or nothing can be written.
+        """
+        with self._lock:
+            _ = self.tape
+            if self.mode != "verify" and (self._journal is None or not self._journal.is_ours):
+                self._journal = Journal(self.path, trial=self.mode == "refresh")
+
+    def close(self, *, failed: bool = False) -> None:
+        """
+        Write what was recorded.
+
+        Args:
+            failed: Whether what was run ended badly. Then `refresh` leaves the file as it was;
+                `record` keeps every answer that was paid for.
+        """
+        with self._lock:
+            if self.mode in ("record", "refresh") and not self.left_to_parent:
+                recover(self.path, self._adopt)  # processes started meanwhile have left theirs
+            journal, self._journal = self._journal, None
+            if journal is None or not journal.is_ours:
+                return
+            keep = self.left_to_parent
+            refreshed = self.mode == "refresh" and not failed and not self.ledger.errors
+            try:
+                if not keep and (refreshed or (self.mode != "refresh" and len(self._fresh))):
+                    save(self.path, self._refreshed if refreshed else self._united)
+            except BaseException:
+                keep = self.mode == "record"
+                raise
+            finally:
+                journal.close(keep=keep)
+
+    def _adopt(self, entry: dict[str, Any]) -> None:
+        """Take over an answer that a process of this test recorded."""
+        self.ready()
+        if self._journal is not None:
+            self._journal.append(entry)
+        self._fresh.add(entry["row"], entry["types"], entry["n"], entry["answer"])
+
+    def _united(self, before: Tape) -> Tape:
+        before.unite(self._fresh)
+        before.rest = {**before.rest, **self.about}
+        return before
+
+    def _refreshed(self, before: Tape) -> Tape:
+        rest = {**before.rest, **self.about}
+        after = Tape({}, {**before.types, **self._fresh.types}, rest)
+        for place, row in before.rows.items():
+            anew = self.is_refreshed(row.site, before.first_key(row))
+            ours = place in self._fresh.rows or not self.shared
+            if row.data["kind"] == "human" or not (anew and ours):
+                after.rows[place] = row
+        after.unite(self._fresh)
+        return after
+
+    def check(self) -> None:
+        """
+        Raise what must not pass unseen, though the program may have swallowed it.
+
+        Raises:
+            CassetteError: A question had no recording, or was ambiguous; a secret was not written;
+                an answer differs from its recording; with `unused="fail"`, one was not asked for.
+        """
+        if self.ledger.errors:
+            raise self.ledger.errors[0]
+        left = self.unused() if self._unused == "fail" else []
+        if left:
+            shown = "; ".join(f"{row.site} {_first_line(row)!r}" for row in left[:5])
+            raise CassetteError(
+                f"{len(left)} recorded answers were not asked for: {shown}",
+                path=str(self.path),
+                advice="ask for them, or record with mode='refresh' to drop them",
+            )
+
+    def unused(self) -> list[Row]:
+        """Rows that have answers which nobody asked for; all are spoken for while refreshing."""
+        if self.mode in ("live", "verify", "refresh"):
+            return []
+        with self._lock:
+            return [
+                row
+                for row in self.tape
+                if self._played[row.data["kind"], row.key] < len(row.answers)
+            ]
+
+    def credit(self, key: str) -> None:
+        """Count an answer as played that another process played."""
+        with self._lock:
+            self._played["ask", key] += 1
+
+    # One ask
+
+    def begin(self, request: Request, site: str, find: Find) -> Take:
+        """
+        Take the number of one ask, in the order of the calls.
+
+        Args:
+            request: The first request, without its format.
+            site: Where it is asked, as `file:function`.
+            find: Finds the provider that is asked where nothing is recorded.
+        """
+        from ingot.cassette.take import Take
+
+        key = self.veil.request(request).digest()
+        with self._lock:
+            number = self._asked[key]
+            self._asked[key] += 1
+            mine = lane()
+            if self._lanes.setdefault(key, mine) != mine:
+                self._lanes[key] = _SEVERAL
+        return Take(self, request, key, number, site, find)
+
+    def is_refreshed(self, site: str, key: str) -> bool:
+        """Whether a question is asked anew, by the pattern of `only`."""
+        if self.only is None:
+            return True
+        texts = (site, site.rpartition(":")[2], key)
+        return any(
+            any(fnmatch.fnmatchcase(text, only) for text in texts)
+            or key.removeprefix("k1:").startswith(only)
+            for only in self.only.split("|")
+        )
+
+    def asks(self, site: str, key: str) -> bool:
+        """Whether a question goes to the provider, whatever is recorded."""
+        return self.mode == "verify" or (self.mode == "refresh" and self.is_refreshed(site, key))
+
+    def look(self, kind: str, key: str, number: int, first: str) -> dict[str, Any] | None:
+        """
+        Return the recorded answer that is due, without taking it.
+
+        Args:
+            kind: The kind of row.
+            key: The key of the request.
+            number: The number of the ask that the request belongs to.
+            first: The key of the first request of that ask.
+
+        Raises:
+            AmbiguousRepeatError: It depends on the scheduler which of several answers is due.
+            CassetteKeyError: The row was edited.
+        """
+        row = self.tape.row(kind, key)
+        if row is None:
+            return None
+        if not self.tape.is_genuine(row):
+            raise CassetteKeyError(key, self.tape.actual_key(row), path=str(self.path))
+        answers = row.answers
+        if row.alike:
+            return next(iter(answers.values())) if self._played[kind, key] < len(answers) else None
+        if self._lanes.get(first) == _SEVERAL:
+            raise AmbiguousRepeatError(row.site, len(answers), path=str(self.path), key=key)
+        return answers.get(number)
+
+    def play(
+        self, kind: str, key: str, number: int, first: str
+    ) -> tuple[dict[str, Any] | None, int]:
+        """Take the recorded answer that is due; also say how many there are."""
+        with self._lock:
+            answer = self.look(kind, key, number, first)
+            if answer is not None:
+                self._played[kind, key] += 1
+            row = self.tape.row(kind, key)
+            return answer, 0 if row is None else len(row.answers)
+
+    def miss(self, request: Request, key: str, site: str, recorded: int) -> CassetteMissError:
+        """The error for a request that has no answer; it is in the ledger before it is raised."""
+        from ingot.cassette.drift import report_miss
+
+        made = self._played["ask", key]
+        asked = self.veil.request(request)
+        reason, report = report_miss(self, asked, key, site, recorded, made)
+        return CassetteMissError(reason, path=str(self.path), key=key, report=report)
+
+    def record(
+        self, request: Request, key: str, site: str, number: int, first: str, answer: dict[str, Any]
+    ) -> None:
+        """
+        Put an answer on disk; it is there when this returns.
+
+        Raises:
+            AmbiguousRepeatError: It differs from another answer of the same request, and the two
+                were asked for at the same time.
+        """
+        row, types = row_of(self.veil.request(request), key, site)
+        with self._lock:
+            self._gate.check(row, types, answer)
+            others: dict[int, dict[str, Any]] = {}
+            for tape in (self._fresh, self.tape) if self.mode == "record" else (self._fresh,):
+                there = tape.row("ask", key)
+                others |= {} if there is None else there.answers
+            if self._lanes.get(first) == _SEVERAL and any(
+                other != answer for other in others.values()
+            ):
+                raise AmbiguousRepeatError(site, len(others) + 1, path=str(self.path), key=key)
+            if number in others:  # equal answers were played in another order
+                number = next(n for n in itertools.count() if n not in others)
+            self.ready()
+            if self._journal is not None:
+                self._journal.append({"row": row, "types": types, "n": number, "answer": answer})
+            self._fresh.add(row, types, number, answer)
+
+
+def _first_line(row: Row) -> str:
+    said = row.data.get("prompt", row.data.get("question", [""]))
+    return str(said[0])[:60]
+
+
+_SEVERAL = -1
+"""Stands for more than one lane."""
