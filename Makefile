@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help ask test test-live test-all lint format types bench wheel smoke clean
+.PHONY: help ask record test test-live test-all lint format types bench wheel smoke clean
 
 help: ## Show what there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,11 +29,16 @@ ask: $(VENV)/local ## Ask the real local model for a list and for an invoice
 	$(BIN)/python docs/examples/first.py
 
 test: $(VENV)/dev ## Run the tests: no network, no weights, under a minute
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 test-live: $(VENV)/dev ## Run the tests that ask the real local model
 	$(BIN)/ingot model pull
 	$(BIN)/python -m pytest -m live
+	$(BIN)/python -m pytest tests/test_live.py --ingot=live
+
+record: $(VENV)/dev ## Record what the local model says anew, for tests and docs
+	$(BIN)/ingot model pull
+	$(BIN)/python -m pytest tests/test_live.py --ingot=refresh
 
 test-all: $(VENV)/dev ## Run all tests, the slow ones too
 	$(BIN)/ingot model pull

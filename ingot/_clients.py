@@ -66,8 +66,13 @@ class Clients:
         try:
             yield
         finally:
+            import asyncio
+
             self._awaiting.pop(loop, None)
             await client.close()
+            # The loop ends next; its transports let go of their sockets one turn after they close.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
 
     def _sweep(self) -> None:
         """Let go of the clients of loops that ended without closing them."""

@@ -95,13 +95,14 @@ def converse(request: Request, shape: Shape, *, retry: Retry, repair: int) -> Fl
             repaired = request is not first
             try:
                 value = _judge(response, request, shape)
-            except IngotError as error:
+            except Exception as error:
+                # A fault in a validator of the caller's is settled too: the reply was paid for.
                 yield Settle(
                     request,
                     Outcome(
                         valid=False,
                         repaired=repaired,
-                        error=error,
+                        error=error if isinstance(error, IngotError) else None,
                         usage=response.usage,
                         seconds=seconds,
                     ),

@@ -7,9 +7,18 @@ from math import isinf
 from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-__all__ = ["Unreadable", "canonical", "describe", "is_array", "is_object", "join_keys", "read"]
+__all__ = [
+    "Unreadable",
+    "canonical",
+    "describe",
+    "encoder",
+    "is_array",
+    "is_object",
+    "join_keys",
+    "read",
+]
 
 
 class Unreadable(ValueError):  # noqa: N818 (turned into an error with more to say)
@@ -57,10 +66,31 @@ def canonical(value: Any) -> str:
     return _encode(value)
 
 
-_encode = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-).encode
-"""Made once: `json.dumps` makes an encoder for each text."""
+def encoder(**options: Any) -> Callable[[Any], str]:
+    """
+    Return what `json.dumps` does with *options* and no `ensure_ascii`, made once for all texts.
+
+    Python's own makes its machinery anew for each text, which takes longer than a small text.
+    """
+    made = json.JSONEncoder(ensure_ascii=False, **options)
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return made.encode
+    encode = make(
+        None,
+        made.default,
+        json.encoder.encode_basestring,
+        None,
+        made.key_separator,
+        made.item_separator,
+        made.sort_keys,
+        made.skipkeys,
+        made.allow_nan,
+    )
+    return lambda value: "".join(encode(value, 0))
+
+
+_encode = encoder(allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:

@@ -48,7 +48,7 @@ def say(prompt: Any, context: Mapping[str, Any] | None) -> tuple[str, tuple[tupl
         if name in values:
             raise PromptError(f"the value {name!r} is both in the template and in context")
         values[name] = value
-    return text, tuple((_checked(name), _json(name, value)) for name, value in values.items())
+    return text, tuple([(_checked(name), _json(name, value)) for name, value in values.items()])
 
 
 def _template(template: Any, values: dict[str, Any]) -> str:

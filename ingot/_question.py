@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingot import _registry
 from ingot._config import checked, resolve
 from ingot._flow import converse
+from ingot._json import encoder
 from ingot._prompt import say
-from ingot._request import Request
+from ingot._request import Request, complete
 from ingot._retry import Retry
 from ingot.errors import PromptError
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from ingot._flow import Flow
-    from ingot._shape.format import Format
     from ingot._shape.shape import Shape
     from ingot.provider import Provider
 
@@ -91,7 +90,8 @@ def question(
         UnsupportedTypeError: *t* cannot be asked for.
         NotConfiguredError: There is nothing to ask with.
     """
-    context, types, sample = (given.pop(name, None) for name in ("context", "types", "sample"))
+    context, types = given.pop("context", None), given.pop("types", None)
+    sample = given.pop("sample", None)
     call = merged(bound, checked(given)) if given else bound
     if sample is not None and not isinstance(sample, str | int):
         raise TypeError(f"sample must be a text or a whole number, not {sample!r:.80}")
@@ -116,9 +116,7 @@ def question(
         said = "prompt" if constrain == "prompt" else dialect
         return shape_of(t, said, types=types, namespace=caller)
 
-    def made(
-        provider: str, model: str, bound: int | None, shape: Shape, fmt: Format | None
-    ) -> Request:
+    def made(provider: str, model: str, shape: Shape) -> Request:
         return Request(
             provider=provider,
             model=model,
@@ -126,8 +124,7 @@ def question(
             prompt=text,
             system=chosen.get("system"),
             context=values,
-            format=fmt,
-            max_tokens=chosen.get("max_tokens", bound),
+            max_tokens=chosen.get("max_tokens"),
             temperature=chosen.get("temperature"),
             seed=chosen.get("seed"),
             params=chosen.get("params", {}),
@@ -140,29 +137,38 @@ def question(
     provider: Any
     if recorder is None:
         provider, model = find()
+        shape = shaped(provider.dialect)
+        request = made(provider.name, model, shape)
     else:
         name, model = _named(named)
-        draft = made(name, model, None, shaped("open"), None)
-        provider = recorder.begin(draft, caller.site, find)
-    shape = shaped(provider.dialect)
+        shape = shaped("open")
+        request = made(name, model, shape)
+        provider = recorder.begin(request, caller.site, find)
+        if provider.dialect != "open":
+            shape = shaped(provider.dialect)
+        provider.shape, provider.shaped = shape, shaped
     if constrain == "strict" and shape.kind == "schema" and not shape.constrained:
         raise shape.refuse()
-    if recorder is not None:
-        provider.shape, provider.shaped = shape, shaped
-    form = shape.format(shown=provider.show_schema)
-    request = made(provider.name, model, provider.default_max_tokens, shape, form)
+    complete(
+        request,
+        provider=provider.name,
+        format=shape.format(shown=provider.show_schema),
+        max_tokens=chosen.get("max_tokens", provider.default_max_tokens),
+    )
     flow = converse(
         request, shape, retry=chosen.get("retry", _RETRY), repair=chosen.get("repair", 0)
     )
     return Question(flow, provider, request)
 
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = encoder()
 
 
 def _check_text(text: str, values: tuple[tuple[str, Any], ...]) -> None:
     """Refuse what no request can carry."""
     for what, said in (("the prompt", text), *((f"the context value {n!r}", v) for n, v in values)):
+        if isinstance(said, str) and said.isascii():
+            continue
         try:
             (said if isinstance(said, str) else _encode(said)).encode()
         except UnicodeEncodeError:
@@ -174,7 +180,7 @@ def _check_text(text: str, values: tuple[tuple[str, Any], ...]) -> None:
 def _recorder(chosen: Mapping[str, Any]) -> Any:
     """The cassette in force: the one that was set, else the one that is open and not covered."""
     given = chosen.get("cassette")
-    stack = _registry.stand_ins
+    stack = _registry.in_force()
     if isinstance(given, str) and any(getattr(one, "whole_path", None) == given for one in stack):
         given = None  # a test's own, which its children find in the environment
     if given is None and stack and hasattr(stack[-1], "begin"):
@@ -190,7 +196,7 @@ def _recorder(chosen: Mapping[str, Any]) -> Any:
 
 def _is_nameable(model: Any) -> bool:
     """Whether it was left to the registry who is asked, and no script stands in."""
-    scripted = any(not hasattr(one, "begin") for one in _registry.stand_ins)
+    scripted = any(not hasattr(one, "begin") for one in _registry.in_force())
     return not scripted and (model is None or isinstance(model, str))
 
 

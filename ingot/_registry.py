@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,16 @@ if TYPE_CHECKING:
 
     from ingot.provider import Provider
 
-__all__ = ["GROUP", "find_provider", "installed", "provider_class", "unnamed"]
+__all__ = [
+    "GROUP",
+    "enter",
+    "find_provider",
+    "in_force",
+    "installed",
+    "leave",
+    "provider_class",
+    "unnamed",
+]
 
 GROUP = "ingot.providers"
 """The entry-point group in which plugins announce their providers."""
@@ -29,6 +39,34 @@ _lock = threading.Lock()
 _made: OrderedDict[tuple[str, str | None, str | None], Provider] = OrderedDict()
 stand_ins: list[Any] = []
 """Scripts, which stand in for all providers, and cassettes, which stand before them; last first."""
+
+_entered: ContextVar[tuple[Any, ...]] = ContextVar("ingot_entered", default=())
+
+
+def enter(stand_in: Any) -> None:
+    """Let *stand_in* stand in from now on."""
+    stand_ins.append(stand_in)
+    _entered.set((*_entered.get(), stand_in))
+
+
+def leave(stand_in: Any) -> None:
+    """Let *stand_in* stand in no more."""
+    stand_ins.remove(stand_in)
+    _entered.set(tuple(one for one in _entered.get() if one is not stand_in))
+
+
+def in_force() -> list[Any]:
+    """
+    Return what stands in here, the one that is asked last.
+
+    What this thread or task opened, or the one that started it, goes before what others did: a
+    worker that opened nothing finds what is open, and two that opened each their own find that.
+    """
+    own = list(_entered.get())
+    if not own or own == stand_ins:
+        return stand_ins
+    own = [one for one in own if one in stand_ins]
+    return [*(one for one in stand_ins if one not in own), *own]
 
 
 @lru_cache(maxsize=1)
@@ -76,7 +114,7 @@ def find_provider(
         NotConfiguredError: There is no such provider, the text is malformed, or nothing is
             configured.
     """
-    found = next((one for one in reversed(stand_ins) if not hasattr(one, "begin")), None)
+    found = next((one for one in reversed(in_force()) if not hasattr(one, "begin")), None)
     if found is not None:
         return found, model.partition("/")[2] if isinstance(model, str) else found.default_model
     if model is None:

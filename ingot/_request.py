@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from hashlib import sha256
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ingot._json import canonical
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from ingot._messages import Message
 
-__all__ = ["Attachment", "Format", "Request", "ToolDeclaration", "key_of"]
+__all__ = ["Attachment", "Format", "Request", "ToolDeclaration", "complete", "key_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,9 +147,20 @@ class Request:
         return key_of(self.key_parts())
 
 
+def complete(request: Request, **late: Any) -> None:
+    """
+    Fill in what is known only after a recording was looked up by the key of *request*.
+
+    Only whoever made the request may do it, before anyone else has it; to make a second one takes
+    as long as to play an answer.
+    """
+    for name, value in late.items():
+        object.__setattr__(request, name, value)
+
+
 def key_of(parts: Mapping[str, Any]) -> str:
     """Return the key of a request with these `key_parts`."""
-    target, *rest = (parts[name] for name in _KEY_ORDER)
+    target, *rest = _in_order(parts)
     # The canonical text of ["ask", target, *rest], of which the target is written once.
     text = f'["ask",{_target_text(target)},{canonical(rest)[1:]}'
     return "k1:" + sha256(text.encode()).hexdigest()[:32]
@@ -177,7 +189,7 @@ def context_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-_KEY_ORDER = (
+_in_order = itemgetter(
     "target",
     "system",
     "prompt",

@@ -66,7 +66,7 @@ class Script(Provider):
         return f"<Script: {len(self.heard)} of {len(self._replies)} spoken>"
 
     def __enter__(self) -> Self:
-        _registry.stand_ins.append(self)
+        _registry.enter(self)
         return self
 
     def __exit__(
@@ -75,7 +75,7 @@ class Script(Provider):
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        _registry.stand_ins.remove(self)
+        _registry.leave(self)
         left = len(self._replies) - len(self.heard)
         if kind is None and left > 0:
             raise AssertionError(

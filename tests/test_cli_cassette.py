@@ -207,8 +207,8 @@ def test_diff() -> None:
     told = json.loads(cassette("diff", "a.json", "b.json", "--json").stdout)
 
     assert 1 == done.exit_code
-    assert "@@ line 2: - The invoice." in done.stdout
-    assert "@@ line 2: + The invoice, again." in done.stdout
+    assert "@@ line 2\n      - The invoice.\n" in done.stdout
+    assert "+ The invoice, again.\n" in done.stdout
     assert "2 rows the same" in done.stdout
     assert (row_of(a, "label"), row_of(b, "label")) == (
         told["changed"][0]["old"],

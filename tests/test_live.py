@@ -1,4 +1,4 @@
-"""The real local model, through the openai SDK: types held to, awaited, repaired, from a shell."""
+"""What the local model says: types held to, awaited, repaired; replayed from its recording."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from shapes import SHAPES, Node, User
 from ingot import (
     Answer,
     AnswerError,
-    NotConfiguredError,
     Text,
     TruncatedError,
     UnreadableAnswerError,
@@ -24,7 +23,7 @@ from ingot import (
 )
 from ingot._shape.members import type_name
 
-pytestmark = [pytest.mark.live, pytest.mark.ingot(mode="live")]
+pytestmark = pytest.mark.ingot(cassette="live", unused="ignore")
 
 small = ask.using(model="local/smollm2", max_tokens=140)
 
@@ -178,12 +177,6 @@ def test_the_first_command_of_the_readme_runs() -> None:
         "Invoice(number='A-17', customer='Ada Lovelace', total=99.5)\n"
     )
     assert done.stderr == ""
-
-
-def test_another_name_is_no_model() -> None:
-    """Known names and the form of a path are told."""
-    with pytest.raises(NotConfiguredError, match="smollm2"):
-        ask(int, "p", model="local/llama")
 
 
 def test_recursive_and_nested_types() -> None:

@@ -6,6 +6,7 @@ import os
 import tempfile
 import threading
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ingot import _registry
@@ -188,7 +189,7 @@ class StandIn:
             return self.path.stat().st_size if self.counts["recorded"] and self.path.exists() else 0
         finally:
             self._cassette = None  # its rows are many
-            if self._told:
+            with suppress(FileNotFoundError):
                 os.unlink(self._ledger)  # noqa: PTH108 (it is no path)
 
     def _drop(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ingot._json import Unreadable, describe, is_object, join_keys, read
+from ingot._json import Unreadable, describe, encoder, is_object, join_keys, read
 from ingot._shape.problems import problems_of
 from ingot.errors import MismatchedAnswerError, Problem, UnreadableAnswerError
 
@@ -60,11 +60,17 @@ def read_value(text: str, adapter: TypeAdapter[Any], wire: Wire | None, target: 
         UnreadableAnswerError: The text is not one JSON value.
         MismatchedAnswerError: It does not fit T.
     """
-    clean = bare(text)
-    try:
-        tree, faults = read(clean)
-    except Unreadable as error:
-        raise UnreadableAnswerError(_reason(error, clean), target=target, text=text) from None
+    tree: Any
+    faults: list[tuple[tuple[str | int, ...], str]] = []
+    clean = text
+    if isinstance(text, Written):
+        tree = text.tree
+    else:
+        clean = bare(text)
+        try:
+            tree, faults = read(clean)
+        except Unreadable as error:
+            raise UnreadableAnswerError(_reason(error, clean), target=target, text=text) from None
     if faults:
         problems = [Problem(path, f"{what} is not a JSON number") for path, what in faults]
         raise MismatchedAnswerError(problems, target=target, text=text)
@@ -94,6 +100,18 @@ def _read(text: str, tree: Any, adapter: TypeAdapter[Any], wire: Wire | None) ->
         except _MismatchError:
             pass
         raise
+
+
+class Written(str):
+    """
+    JSON that ingot wrote itself, which has nothing in it that the strict reader would refuse.
+
+    Attributes:
+        tree: What was written.
+    """
+
+    __slots__ = ("tree",)
+    tree: Any
 
 
 class _DeepError(Exception):
@@ -126,7 +144,7 @@ def _undo(text: str | None, tree: Any, adapter: TypeAdapter[Any], wire: Wire) ->
             if problems:
                 raise _MismatchError(problems)
         if text is None:
-            text = json.dumps(tree, ensure_ascii=False)
+            text = _encode(tree)
     # A member of a union that is all defaults must not swallow an object meant for another.
     exact = wire.object_union and not wire.open_objects
     value = _validate(text, tree, adapter, forbid=exact and _CAN_FORBID, prefix=prefix)
@@ -252,7 +270,12 @@ def wire_text(tree: Any, wire: Wire | None) -> str:
         tree = wire.plan.encode(tree)
     if wire is not None and wire.wrapped:
         tree = {"value": tree}
-    return _encode(tree)
+    text = _encode(tree)
+    if wire is not None and wire.rewritten:
+        return text
+    written = Written(text)
+    written.tree = tree
+    return written
 
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode = encoder()

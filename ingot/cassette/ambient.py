@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -39,6 +40,8 @@ def cassette_at(path: str) -> Cassette:
 
 
 def _close() -> None:
+    # The interpreter keeps what ended the program, if something did.
+    failed = getattr(sys, "last_value", None) is not None
     for cassette in _open.values():
-        cassette.close()
+        cassette.close(failed=failed)
     _open.clear()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher, ndiff
+from difflib import SequenceMatcher
+from itertools import takewhile
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from ingot._json import canonical, is_array, is_object
 from ingot.cassette.errors import CassetteError
 from ingot.cassette.rows import row_of, text_of
+from ingot.cassette.typetext import type_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,11 +62,17 @@ def report_miss(
         out += [f"    {line}" for line in changes(near.data, row, cassette.tape.types, types)]
     left = [other for other in cassette.unused() if near is None or other.key != near.key]
     if left:
-        said = _first(left[0])
+        said = left[0].first_line
         more = "answer was" if len(left) == 1 else "answers were"
         out.append(f"  {len(left)} more recorded {more} not used: {left[0].site}  {said!r}")
     out.append(f"  re-record just this:  {_command(cassette, site)}")
-    return reason, "\n".join(line[:_WIDTH] for line in out[:_LINES])
+    return reason, "\n".join(cassette.gate.shown(line)[:_WIDTH] for line in _bounded(out))
+
+
+def _bounded(out: list[str]) -> list[str]:
+    """At most so many lines, the last ones, which say what to do, among them."""
+    over = len(out) - _LINES
+    return out if over <= 0 else [*out[: _LINES - 3], f"    … {over + 1} more lines", *out[-2:]]
 
 
 def _times(count: int) -> str:
@@ -77,21 +85,23 @@ def _command(cassette: Cassette, site: str) -> str:
     return f"{only}, or mode='record'" if test is None else f"pytest {quote(test)} {only}"
 
 
-def _first(row: Row) -> str:
-    return text_of(row.data.get("prompt", [""])).split("\n", 1)[0][:60]
-
-
 def _nearest(cassette: Cassette, row: Mapping[str, Any]) -> Row | None:
     """The row of the same place, else of the same type, else the one with the most alike text."""
     rows = [other for other in cassette.tape if other.data["kind"] == row["kind"]]
     if not rows:
         return None
-    return max(rows, key=lambda other: _closeness(other, row))
+    unused = {other.key for other in cassette.unused()}
+    turns = len(row.get("messages", ()))
 
+    def near(other: Row) -> tuple[bool, ...]:
+        same_turn = len(other.data.get("messages", ())) == turns
+        same_type = other.data.get("type") == row["type"]
+        return other.site == row["site"], same_turn, other.key in unused, same_type
 
-def _closeness(other: Row, row: Mapping[str, Any]) -> tuple[bool, bool, float]:
-    same_type = other.data.get("type") == row["type"]
-    return other.site == row["site"], same_type, _ratio(other.data, row)
+    best = max(map(near, rows))
+    # Texts are compared where nothing else decides, and not without end.
+    nearest = [other for other in rows if near(other) == best][:500]
+    return max(nearest, key=lambda other: _ratio(other.data, row))
 
 
 def _ratio(one: Mapping[str, Any], two: Mapping[str, Any]) -> float:
@@ -122,11 +132,15 @@ def changes(
             if part in old:
                 same.append(part)
             continue
-        out.append(part)
-        out += [f"  {line}" for line in _part(old.get(part), new.get(part))]
+        pair = _readable(part, old, old_types), _readable(part, new, new_types)
+        said = list(_part(*pair))
+        if said or pair[0] is not pair[1]:
+            out.append(part)
+            out += [f"  {line}" for line in said or ["its order changed"]]
     if before != after:
         out.append("type")
-        out += [f"  {line}" for line in _tree(before, after, "")]
+        told = [*_lines(type_lines(before), type_lines(after))] if before and after else []
+        out += [f"  {line}" for line in told or _tree(before, after, "")]
     else:
         same.append("type")
     if same:
@@ -134,31 +148,60 @@ def changes(
     return out
 
 
+def _readable(part: str, row: Mapping[str, Any], types: Mapping[str, Any]) -> Any:
+    """A part of *row* so that a place in it has a name."""
+    value = row.get(part)
+    if value is None or part not in ("context", "tools"):
+        return value
+    out: dict[str, Any] = {}
+    for number, entry in enumerate(value, 1):
+        name = entry["name"] if entry["name"] not in out else f"{entry['name']} ({number})"
+        said = {k: v for k, v in entry.items() if k != "name"}
+        if part == "context":
+            out[name] = said["text"] if "text" in said else said.get("value")
+        else:
+            out[name] = {**said, "type": types.get(said.get("type", ""))}
+    return out
+
+
 def _part(old: Any, new: Any) -> Iterator[str]:
-    lines = [
-        part if is_array(part) and all(isinstance(x, str) for x in part) else None
-        for part in (old, new)
-    ]
-    if lines[0] is not None and lines[1] is not None:
-        yield from _lines(lines[0], lines[1])
+    if _is_text(old) and _is_text(new):
+        yield from _lines(old, new)
     else:
         yield from _tree(old, new, "")
 
 
+def _is_text(value: Any) -> bool:
+    return is_array(value) and len(value) > 0 and all(isinstance(line, str) for line in value)
+
+
 def _lines(old: list[str], new: list[str]) -> Iterator[str]:
-    before = after = 1
-    for line in ndiff(old, new):
-        if line[:2] in ("- ", "+ "):
-            yield f"@@ line {before if line[0] == '-' else after}: {line}"
-        before += line[:2] in ("  ", "- ")
-        after += line[:2] in ("  ", "+ ")
+    """The lines in which two texts differ."""
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        yield f"@@ line {a + 1}"
+        left, right = old[a:b], new[c:d]
+        pairs = zip(left[0], right[0], strict=False) if left and right else ()
+        start = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)) - 60
+        yield from (f"- {_from(line, start)}" for line in left[:_LINES])
+        yield from (f"+ {_from(line, start)}" for line in right[:_LINES])
+
+
+def _from(line: str, start: int) -> str:
+    """*line* without what a long one has in common with the other."""
+    return line if start <= 0 or len(line) < 140 else f"…{line[start:]}"
 
 
 def _tree(old: Any, new: Any, path: str) -> Iterator[str]:
     """Each place in which two JSON values differ."""
-    if old == new:
+    if old == new and canonical(old) == canonical(new):
         return
-    if is_object(old) and is_object(new):
+    if _is_text(old) and _is_text(new) and path:
+        yield f"{path}:"
+        yield from _lines(old, new)
+    elif is_object(old) and is_object(new):
         for key in [*old, *(k for k in new if k not in old)]:
             where = f"{path}.{key}" if path else key
             if key not in new:

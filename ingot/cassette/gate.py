@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from ingot.cassette.secrets import Scanner
+    from ingot.cassette.secrets import Finding, Scanner
 
 __all__ = ["Gate"]
 
@@ -34,6 +34,18 @@ class Gate:
         self._size = path.stat().st_size if path.exists() else 0
         self._scanner: Scanner | None = None
 
+    def shown(self, line: str) -> str:
+        """Return *line* of a report, or what stands for it where it holds a secret."""
+        found = self._scan(line)
+        return line if found is None else f"    (a line with {found.kind} is not shown)"
+
+    def _scan(self, value: Any) -> Finding | None:
+        if self._scanner is None:
+            from ingot.cassette.secrets import Scanner
+
+            self._scanner = Scanner(os.environ, self.patterns)
+        return self._scanner.find(value)
+
     def check(
         self, row: Mapping[str, Any], types: Mapping[str, Any], answer: Mapping[str, Any]
     ) -> None:
@@ -44,11 +56,7 @@ class Gate:
             CassetteSecretError: There is a secret in it; the error does not hold it.
             CassetteSizeError: The file would grow too large.
         """
-        if self._scanner is None:
-            from ingot.cassette.secrets import Scanner
-
-            self._scanner = Scanner(os.environ, self.patterns)
-        found = self._scanner.find({**row, "types": types, "answers": [answer]})
+        found = self._scan({**row, "types": types, "answers": [answer]})
         if found is not None:
             raise CassetteSecretError(_dotted(found.path), found.kind, path=str(self._path))
         size = len(json.dumps([row, answer], ensure_ascii=False).encode(errors="replace"))

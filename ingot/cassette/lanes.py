@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
-from asyncio import _get_running_loop, current_task
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,7 +17,10 @@ _of_task: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 def lane() -> int:
     """Return the number of this thread, or of the task of asyncio in it; none is given twice."""
-    task = None if _get_running_loop() is None else current_task()
+    # A program that has not loaded asyncio has no tasks, and it is a heavy thing to load.
+    asyncio: Any = sys.modules.get("asyncio")
+    running = getattr(asyncio, "_get_running_loop", None)
+    task = None if running is None or running() is None else asyncio.current_task()
     if task is not None:
         number = _of_task.get(task)
         if number is None:

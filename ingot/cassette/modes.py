@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 from typing import Literal, get_args
 
 from ingot.cassette.errors import CassetteModeError
 
-__all__ = ["MODES", "Mode", "mode_of"]
+__all__ = ["MODES", "Mode", "is_meant", "mode_of"]
 
 Mode = Literal["replay", "record", "refresh", "verify", "live"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -34,3 +35,13 @@ def mode_of(mode: str | None, *, in_ci: bool) -> Mode:
             advice="record on your machine and commit the file, or allow it: in_ci=True",
         )
     return chosen
+
+
+def is_meant(only: str, site: str, key: str) -> bool:
+    """Whether the patterns in *only*, with `|` between them, mean what is asked at *site*."""
+    texts = (site, site.rpartition(":")[2], key)
+    return any(
+        any(fnmatch.fnmatchcase(text, one) for text in texts)
+        or key.removeprefix("k1:").startswith(one)
+        for one in only.split("|")
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import itertools
 import os
 import threading
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from ingot import _registry
+from ingot._request import key_of
 from ingot.cassette.errors import (
     AmbiguousRepeatError,
     CassetteError,
@@ -20,7 +20,7 @@ from ingot.cassette.errors import (
 from ingot.cassette.gate import Gate
 from ingot.cassette.lanes import lane
 from ingot.cassette.ledger import Ledger
-from ingot.cassette.modes import MODES, Mode, mode_of
+from ingot.cassette.modes import MODES, Mode, is_meant, mode_of
 from ingot.cassette.rows import row_of
 from ingot.cassette.store import Journal, load, recover, save
 from ingot.cassette.tape import Tape
@@ -96,7 +96,7 @@ class Cassette:
         self.left_to_parent = False
         self.about: dict[str, Any] = {}
         self._unused: Literal["ignore", "fail"] = unused
-        self._gate = Gate(self.path, patterns, max_bytes)
+        self.gate = Gate(self.path, patterns, max_bytes)
         self.veil = Veil(redact, restore)
         self._lock = threading.RLock()
         self._tape: Tape | None = None
@@ -112,7 +112,7 @@ class Cassette:
     # Opening and closing
 
     def __enter__(self) -> Self:
-        _registry.stand_ins.append(cast("Any", self))
+        _registry.enter(self)
         return self
 
     def __exit__(
@@ -121,7 +121,7 @@ class Cassette:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        _registry.stand_ins.remove(cast("Any", self))
+        _registry.leave(self)
         self.close(failed=kind is not None)
         if error is None:
             self.check()
@@ -146,10 +146,10 @@ class Cassette:
                 self.mode,
                 only=self.only,
                 unused=self._unused,
-                patterns=self._gate.patterns,
+                patterns=self.gate.patterns,
                 redact=self.veil.redact,
                 restore=self.veil.restore,
-                max_bytes=self._gate.max_bytes,
+                max_bytes=self.gate.max_bytes,
                 in_ci=True,
             )
 
@@ -256,7 +256,7 @@ class Cassette:
             raise self.ledger.errors[0]
         left = self.unused() if self._unused == "fail" else []
         if left:
-            shown = "; ".join(f"{row.site} {_first_line(row)!r}" for row in left[:5])
+            shown = "; ".join(f"{row.site} {row.first_line!r}" for row in left[:5])
             raise CassetteError(
                 f"{len(left)} recorded answers were not asked for: {shown}",
                 path=str(self.path),
@@ -292,31 +292,33 @@ class Cassette:
         """
         from ingot.cassette.take import Take
 
-        key = self.veil.request(request).digest()
+        request = self.veil.request(request)
+        parts = request.key_parts()
+        key = key_of(parts)
         with self._lock:
-            number = self._asked[key]
-            self._asked[key] += 1
+            number = self._asked.get(key, 0)
+            self._asked[key] = number + 1
             mine = lane()
             if self._lanes.setdefault(key, mine) != mine:
                 self._lanes[key] = _SEVERAL
-        return Take(self, request, key, number, site, find)
+        return Take(self, parts, key, number, site, find, name=request.provider)
 
     def is_refreshed(self, site: str, key: str) -> bool:
         """Whether a question is asked anew, by the pattern of `only`."""
-        if self.only is None:
-            return True
-        texts = (site, site.rpartition(":")[2], key)
-        return any(
-            any(fnmatch.fnmatchcase(text, only) for text in texts)
-            or key.removeprefix("k1:").startswith(only)
-            for only in self.only.split("|")
-        )
+        return self.only is None or is_meant(self.only, site, key)
 
     def asks(self, site: str, key: str) -> bool:
         """Whether a question goes to the provider, whatever is recorded."""
         return self.mode == "verify" or (self.mode == "refresh" and self.is_refreshed(site, key))
 
-    def look(self, kind: str, key: str, number: int, first: str) -> dict[str, Any] | None:
+    def look(
+        self,
+        kind: str,
+        key: str,
+        number: int,
+        first: str,
+        parts: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any] | None:
         """
         Return the recorded answer that is due, without taking it.
 
@@ -325,6 +327,7 @@ class Cassette:
             key: The key of the request.
             number: The number of the ask that the request belongs to.
             first: The key of the first request of that ask.
+            parts: The parts of the key, which make it quick to check the row.
 
         Raises:
             AmbiguousRepeatError: It depends on the scheduler which of several answers is due.
@@ -333,11 +336,12 @@ class Cassette:
         row = self.tape.row(kind, key)
         if row is None:
             return None
-        if not self.tape.is_genuine(row):
+        if not row.verified and not self.tape.is_genuine(row, parts):
             raise CassetteKeyError(key, self.tape.actual_key(row), path=str(self.path))
         answers = row.answers
         if row.alike:
-            return next(iter(answers.values())) if self._played[kind, key] < len(answers) else None
+            left = self._played.get((kind, key), 0) < len(answers)
+            return next(iter(answers.values())) if left else None
         if self._lanes.get(first) == _SEVERAL:
             raise AmbiguousRepeatError(row.site, len(answers), path=str(self.path), key=key)
         return answers.get(number)
@@ -349,7 +353,7 @@ class Cassette:
         with self._lock:
             answer = self.look(kind, key, number, first)
             if answer is not None:
-                self._played[kind, key] += 1
+                self._played[kind, key] = self._played.get((kind, key), 0) + 1
             row = self.tape.row(kind, key)
             return answer, 0 if row is None else len(row.answers)
 
@@ -374,7 +378,7 @@ class Cassette:
         """
         row, types = row_of(self.veil.request(request), key, site)
         with self._lock:
-            self._gate.check(row, types, answer)
+            self.gate.check(row, types, answer)
             others: dict[int, dict[str, Any]] = {}
             for tape in (self._fresh, self.tape) if self.mode == "record" else (self._fresh,):
                 there = tape.row("ask", key)
@@ -389,11 +393,6 @@ class Cassette:
             if self._journal is not None:
                 self._journal.append({"row": row, "types": types, "n": number, "answer": answer})
             self._fresh.add(row, types, number, answer)
-
-
-def _first_line(row: Row) -> str:
-    said = row.data.get("prompt", row.data.get("question", [""]))
-    return str(said[0])[:60]
 
 
 _SEVERAL = -1

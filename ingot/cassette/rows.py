@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ingot._request import Request
 
-__all__ = ["key_of_row", "lines", "row_of", "text_of"]
+__all__ = ["holds", "key_of_row", "lines", "row_of", "text_of"]
 
 
 def lines(text: str) -> list[str]:
@@ -120,6 +120,30 @@ def key_of_row(row: Mapping[str, Any], types: Mapping[str, Any]) -> str:
             "params": row.get("params", {}),
             "sample": row.get("sample"),
         }
+    )
+
+
+def holds(row: Mapping[str, Any], types: Mapping[str, Any], parts: Mapping[str, Any]) -> bool:
+    """
+    Whether *row* plainly holds a request of these `key_parts`, which spares a digest.
+
+    If it does not, its key must be looked at.
+    """
+    for name in ("messages", "tools", "files"):
+        if name in row or parts[name]:
+            return False
+    context = [
+        [part["name"], text_of(part["text"]) if "text" in part else part.get("value")]
+        for part in row.get("context", ())
+    ]
+    return (
+        text_of(row["prompt"]) == parts["prompt"]
+        and (text_of(row["system"]) if "system" in row else None) == parts["system"]
+        and row["model"] == parts["model"]
+        and types[row["type"]] == parts["target"]
+        # Of the rest numbers may be equal that are written otherwise.
+        and repr([context, row.get("params", {}), row.get("sample")])
+        == repr([parts["context"], parts["params"], parts["sample"]])
     )
 
 

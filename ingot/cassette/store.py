@@ -30,8 +30,10 @@ def load(path: Path) -> Tape:
     """
     try:
         data = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Tape()
+    except OSError as error:
+        raise CassetteError(f"it cannot be read: {error.strerror}", path=str(path)) from error
     return parse(data, path)
 
 
@@ -50,7 +52,7 @@ def parse(data: bytes, path: Path) -> Tape:
             "it has conflict markers", path=str(path), advice=f"ingot cassette resolve {path}"
         )
     try:
-        value = json.loads(text, object_pairs_hook=_unique)
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         # Of a string that is cut, the error tells where it begins.
         end = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
@@ -68,7 +70,7 @@ def parse(data: bytes, path: Path) -> Tape:
         ) from None
     except (RecursionError, ValueError):
         raise CassetteFormatError(
-            "it is nested too deeply, or holds a number of too many digits",
+            "it is nested too deeply, or holds what JSON has no number for",
             path=str(path),
             advice="restore it from version control",
         ) from None
@@ -79,6 +81,10 @@ class _TwiceError(ValueError):
     def __init__(self, key: str) -> None:
         self.key = key
         super().__init__(key)
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(text)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ingot.errors import ProviderError
 from ingot.provider import Provider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ingot._request import Request
     from ingot._response import Outcome, Response
@@ -43,7 +43,15 @@ class Take(Provider):
     shape: Shape
 
     def __init__(
-        self, cassette: Cassette, request: Request, key: str, number: int, site: str, find: Find
+        self,
+        cassette: Cassette,
+        parts: Mapping[str, Any],
+        key: str,
+        number: int,
+        site: str,
+        find: Find,
+        *,
+        name: str,
     ) -> None:
         self._cassette = cassette
         self._key = key
@@ -52,16 +60,18 @@ class Take(Provider):
         self._find = find
         self._inner: tuple[Provider, str] | None = None
         self._failed: tuple[Request, str, ProviderError] | None = None
+        self._paid: tuple[Request, str, Response] | None = None
         self._asks = cassette.asks(site, key)
-        self._named = self.name = request.provider
-        self.dialect = self._dialect()
+        self._named = self.name = name
+        self._prompt = parts["prompt"][:80].partition("\n")[0]
+        self.dialect = self._dialect(parts)
 
-    def _dialect(self) -> str:
+    def _dialect(self, parts: Mapping[str, Any]) -> str:
         """The form of replies: as the provider takes it, or the plainest where none is asked."""
         cassette = self._cassette
         if not self._asks:
             try:
-                answer = cassette.look("ask", self._key, self._number, self._key)
+                answer = cassette.look("ask", self._key, self._number, self._key, parts)
             except CassetteError:
                 return "open"  # raised when it is sent
             if answer is not None:
@@ -79,9 +89,8 @@ class Take(Provider):
             self._inner = self._find()
         return self._inner
 
-    def _note(self, what: str, request: Request, key: str, error: IngotError | None = None) -> None:
-        prompt = self._cassette.veil.request(request).prompt.split("\n", 1)[0][:80]
-        self._cassette.ledger.note(what, site=self._site, key=key, prompt=prompt, error=error)
+    def _note(self, what: str, key: str, error: IngotError | None = None) -> None:
+        self._cassette.ledger.note(what, site=self._site, key=key, prompt=self._prompt, error=error)
 
     def _key_of(self, request: Request) -> str:
         return self._cassette.veil.request(request).digest() if request.messages else self._key
@@ -98,9 +107,9 @@ class Take(Provider):
                     return None
                 raise cassette.miss(request, key, self._site, count)
         except CassetteError as error:
-            self._note(_word(error), request, key, error)
+            self._note(_word(error), key, error)
             raise
-        self._note("replayed", request, key)
+        self._note("replayed", key)
         if "error" in answer:
             raise replayed_error(cassette.veil.played(answer))
         return response_of(cassette.veil.played(answer), self.shape)
@@ -117,7 +126,7 @@ class Take(Provider):
             # What cannot be read or written is found out before an answer is paid for.
             self._cassette.ready()
         except CassetteError as error:
-            self._note(_word(error), request, key, error)
+            self._note(_word(error), key, error)
             raise
         bound = request.max_tokens
         if bound is None:
@@ -137,25 +146,25 @@ class Take(Provider):
         answer = cassette.veil.answer(answer)
         try:
             if cassette.mode == "verify":
-                self._compare(request, key, answer)
+                self._compare(key, answer)
                 return
             cassette.record(request, key, self._site, self._number, self._key, answer)
         except (CassetteSecretError, CassetteSizeError) as error:
             # The answer was paid for and is returned; that it was not written comes out at the end.
-            self._note("secret", request, key, error)
+            self._note("secret", key, error)
         except CassetteError as error:
-            self._note(_word(error), request, key, error)
+            self._note(_word(error), key, error)
             raise
         else:
-            self._note("recorded", request, key)
+            self._note("recorded", key)
 
-    def _compare(self, request: Request, key: str, answer: dict[str, Any]) -> None:
+    def _compare(self, key: str, answer: dict[str, Any]) -> None:
         from ingot.cassette.drift import report_drift
 
         cassette = self._cassette
         recorded, _ = cassette.play("ask", key, self._number, self._key)
         error = report_drift(cassette.path, self._site, key, recorded, answer)
-        self._note("live" if error is None else "drifted", request, key, error)
+        self._note("live" if error is None else "drifted", key, error)
 
     # The provider
 
@@ -190,16 +199,25 @@ class Take(Provider):
     def _answered(self, request: Request, key: str, response: Response) -> Response:
         self._failed = None
         spoken = self._spoken()
-        answer = answer_of(response, spoken, self.shaped("open"))
-        self._keep(request, key, answer)
-        if spoken is not self.shape and "value" in answer:
-            return replace(response, text=self.shape.to_wire(answer["value"]))
+        self._paid = (request, key, response)
+        if spoken is not self.shape and response.text is not None:
+            fits, tree = spoken.natural(response.text)
+            if fits:
+                return replace(response, text=self.shape.to_wire(tree))
         return response
 
     def settle(self, request: Request, outcome: Outcome) -> None:
-        """Tell the provider, if it was asked."""
+        """Record the reply, now that it is known whether it is an answer; tell the provider."""
+        self._record(valid=outcome.valid)
         if self._inner is not None:
             self._inner[0].settle(request, outcome)
+
+    def _record(self, *, valid: bool) -> None:
+        if self._paid is None:
+            return
+        (request, key, response), self._paid = self._paid, None
+        answer = answer_of(response, self._spoken(), self.shaped("open"), valid=valid)
+        self._keep(request, key, answer)
 
     def finish(self, error: IngotError | None) -> None:
         """Record the error that the ask ended with, if the provider's request was the last."""

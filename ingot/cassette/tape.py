@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingot._json import canonical, is_array
-from ingot.cassette.rows import key_of_row, text_of
+from ingot.cassette.rows import holds, key_of_row, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,6 +41,9 @@ class Row:
         if self._answers is None:
             self._answers = {}
             for entry in self.written:
+                if "n" not in entry and "times" not in entry:
+                    self._answers.setdefault(len(self._answers), entry)
+                    continue
                 numbers = entry.get("n", len(self._answers))
                 if not is_array(numbers):
                     numbers = range(numbers, numbers + entry.get("times", 1))
@@ -60,8 +63,16 @@ class Row:
         return str(self.data.get("site", ""))
 
     @property
+    def first_line(self) -> str:
+        """The beginning of what was said."""
+        said = self.data.get("prompt", self.data.get("question", ""))
+        return text_of(said).partition("\n")[0][:60]
+
+    @property
     def alike(self) -> bool:
         """Whether all answers are equal, so that their order means nothing."""
+        if len(self.answers) < 2:
+            return True
         if self._alike is None:
             found = iter(self.answers.values())
             first = next(found, None)
@@ -117,14 +128,28 @@ class Tape:
         """Return the row of a request; None if there is none."""
         return self.rows.get((kind, key))
 
-    def is_genuine(self, row: Row) -> bool:
-        """Whether the request of *row* has the key that the row claims; it is looked at once."""
+    def is_genuine(self, row: Row, parts: Mapping[str, Any] | None = None) -> bool:
+        """
+        Whether the request of *row* has the key that the row claims; it is looked at once.
+
+        Args:
+            row: The row.
+            parts: The `key_parts` of a request that has the key, if they are at hand.
+        """
         if not row.verified:
             if row.data["kind"] != "ask":
                 row.verified = True
                 return True
-            row.verified = self.actual_key(row) == row.key
+            row.verified = (parts is not None and self._holds(row, parts)) or self.actual_key(
+                row
+            ) == row.key
         return row.verified
+
+    def _holds(self, row: Row, parts: Mapping[str, Any]) -> bool:
+        try:
+            return holds(row.data, self.types, parts)
+        except (KeyError, TypeError, AttributeError):
+            return False
 
     def actual_key(self, row: Row) -> str:
         """The key of the request that *row* holds; empty where it holds none."""

@@ -22,6 +22,7 @@ from ingot._shape.shape import Shape, shape_of
 from ingot._shape.target import Target
 from ingot_anthropic import Anthropic
 from ingot_openai import OpenAI, OpenAIChat
+from tests.bench import cassettes
 
 ROUNDS, CALLS = 15, 60
 
@@ -320,6 +321,7 @@ def main() -> None:
         server.wait()
     shapes()
     imports()
+    cassettes.main()
 
 
 if __name__ == "__main__":
