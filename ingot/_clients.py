@@ -56,26 +56,20 @@ class Clients:
         if held is None:
             self._sweep()
             client = connect()
-            keeper = self._kept(loop, client)
+            keeper = _kept(weakref.ref(self), loop, client)
+            # Whoever drops us leaves the client to its loop; to the collector it would be a leak.
+            _keepers[keeper] = loop
             # Begun here, the generator is closed by the loop at its end, and closes the client.
             await anext(keeper)
             held = self._awaiting[loop] = (client, keeper)
         return held[0]
 
-    async def _kept(self, loop: Any, client: Any) -> AsyncGenerator[None]:
-        try:
-            yield
-        finally:
-            import asyncio
-
-            self._awaiting.pop(loop, None)
-            await client.close()
-            # The loop ends next; its transports let go of their sockets one turn after they close.
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-
     def _sweep(self) -> None:
         """Let go of the clients of loops that ended without closing them."""
+        for keeper, of in list(_keepers.items()):
+            ended = of()
+            if ended is None or ended.is_closed():
+                _keepers.pop(keeper, None)
         for ref in list(self._awaiting):
             loop = ref()
             if loop is not None and not loop.is_closed():
@@ -97,6 +91,27 @@ class Clients:
         self._forget()
 
 
+async def _kept(
+    owner: weakref.ref[Clients], loop: weakref.ref[Any], client: Any
+) -> AsyncGenerator[None]:
+    """Wait for the end of the loop, and close *client*."""
+    try:
+        yield
+    finally:
+        import asyncio
+
+        clients = owner()
+        if clients is not None:
+            clients._awaiting.pop(loop, None)  # noqa: SLF001 (of our own)
+        await client.close()
+        # The loop ends next; its transports let go of their sockets one turn after they close.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        for keeper, of in list(_keepers.items()):
+            if of is loop:
+                _keepers.pop(keeper, None)
+
+
 def _mark_closed(client: Any) -> None:
     """Have *client* know that it is closed, or it would try to close itself in another loop."""
     closing = client.close()
@@ -110,6 +125,8 @@ def _mark_closed(client: Any) -> None:
 
 _all: weakref.WeakSet[Clients] = weakref.WeakSet()
 _inherited: list[Any] = []
+_keepers: dict[AsyncGenerator[None], weakref.ref[Any]] = {}
+"""What closes each client at the end of its loop."""
 
 
 def _after_fork() -> None:
