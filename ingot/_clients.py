@@ -64,6 +64,10 @@ class Clients:
             held = self._awaiting[loop] = (client, keeper)
         return held[0]
 
+    def forget(self, loop: Any) -> None:
+        """Let go of the client of *loop*, which is being closed."""
+        self._awaiting.pop(loop, None)
+
     def _sweep(self) -> None:
         """Let go of the clients of loops that ended without closing them."""
         for keeper, of in list(_keepers.items()):
@@ -102,7 +106,7 @@ async def _kept(
 
         clients = owner()
         if clients is not None:
-            clients._awaiting.pop(loop, None)  # noqa: SLF001 (of our own)
+            clients.forget(loop)
         await client.close()
         # The loop ends next; its transports let go of their sockets one turn after they close.
         await asyncio.sleep(0)

@@ -186,3 +186,23 @@ def test_a_fork_while_another_thread_holds_the_lock() -> None:
                 os._exit(code)
 
     assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_a_client_outlives_whoever_dropped_it_until_its_loop_ends() -> None:
+    """It is closed then, and not left to the garbage collector."""
+    closed: list[bool] = []
+
+    class Client:
+        async def close(self) -> None:
+            closed.append(True)
+
+    async def use() -> None:
+        clients = Clients()
+        await clients.awaiting(Client)
+        del clients
+        gc.collect()
+        assert closed == []
+
+    asyncio.run(use())
+
+    assert closed == [True]
