@@ -38,7 +38,7 @@ test-live: $(VENV)/dev ## Run the tests that ask the real local model
 
 record: $(VENV)/dev ## Record what the local model says anew, for tests and docs
 	$(BIN)/ingot model pull
-	$(BIN)/python -m pytest tests/test_live.py --ingot=refresh
+	$(BIN)/python -m pytest tests/test_live.py tests/test_docs.py tests/test_notebooks.py --ingot=refresh
 
 test-all: $(VENV)/dev ## Run all tests, the slow ones too
 	$(BIN)/ingot model pull

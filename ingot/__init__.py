@@ -7,18 +7,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ingot._answer import Answer
     from ingot._ask import Configured, ask
+    from ingot._attach import attachment
+    from ingot._budget.limits import Budget
+    from ingot._context import Context
+    from ingot._people import Approval, Consultation, approve_in_terminal, consult
+    from ingot._policy import Policy
     from ingot._response import Response, Usage
     from ingot._retry import Retry
     from ingot._shape.content import File, Json, Markdown, Text
+    from ingot._tool import Tool, tool
+    from ingot._workspace import Workspace
     from ingot.cassette.recorder import Cassette
     from ingot.errors import (
         AnswerError,
+        BudgetExceededError,
         ContentFilteredError,
         EmptyAnswerError,
+        FileAccessError,
         IngotError,
         InvalidAnswerError,
         MismatchedAnswerError,
         NotConfiguredError,
+        PolicyError,
         PromptError,
         ProviderAuthError,
         ProviderError,
@@ -27,7 +37,11 @@ if TYPE_CHECKING:
         ProviderTimeoutError,
         ProviderUnavailableError,
         RefusedError,
+        ToolDefinitionError,
+        ToolError,
+        ToolResultError,
         TruncatedError,
+        TurnLimitError,
         UnreadableAnswerError,
         UnsupportedTypeError,
     )
@@ -37,17 +51,25 @@ __version__: str
 __all__ = [
     "Answer",
     "AnswerError",
+    "Approval",
+    "Budget",
+    "BudgetExceededError",
     "Cassette",
     "Configured",
+    "Consultation",
     "ContentFilteredError",
+    "Context",
     "EmptyAnswerError",
     "File",
+    "FileAccessError",
     "IngotError",
     "InvalidAnswerError",
     "Json",
     "Markdown",
     "MismatchedAnswerError",
     "NotConfiguredError",
+    "Policy",
+    "PolicyError",
     "PromptError",
     "ProviderAuthError",
     "ProviderError",
@@ -59,25 +81,46 @@ __all__ = [
     "Response",
     "Retry",
     "Text",
+    "Tool",
+    "ToolDefinitionError",
+    "ToolError",
+    "ToolResultError",
     "TruncatedError",
+    "TurnLimitError",
     "UnreadableAnswerError",
     "UnsupportedTypeError",
     "Usage",
+    "Workspace",
+    "approve_in_terminal",
     "ask",
+    "attachment",
+    "consult",
+    "tool",
 ]
 
 _HOMES = {
     "Answer": "_answer",
+    "Approval": "_people",
+    "Budget": "_budget.limits",
     "Cassette": "cassette.recorder",
     "Configured": "_ask",
+    "Consultation": "_people",
+    "Context": "_context",
     "File": "_shape.content",
     "Json": "_shape.content",
     "Markdown": "_shape.content",
+    "Policy": "_policy",
     "Response": "_response",
     "Retry": "_retry",
     "Text": "_shape.content",
+    "Tool": "_tool",
     "Usage": "_response",
+    "Workspace": "_workspace",
+    "approve_in_terminal": "_people",
     "ask": "_ask",
+    "attachment": "_attach",
+    "consult": "_people",
+    "tool": "_tool",
 }
 """Modules of the names that are not errors; each is imported when its name is first used."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ingot._price import price
+from ingot._record import record
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -17,7 +18,7 @@ __all__ = ["Answer"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Answer(Generic[T]):
     """
     A value, with what it took to get it.
@@ -27,8 +28,10 @@ class Answer(Generic[T]):
         model: The model that answered, as `provider/model`.
         usage: Tokens of all attempts; None when the other end did not say.
         request_id: The vendor's id of the last exchange; None when it gave none.
-        turns: Each reply of the model, the last one being the answer; more than one after a repair.
+        turns: Each reply of the model, the last one being the answer; more than one after a repair
+            or a call of a tool.
         attempts: Requests that were sent, retries included.
+        repairs: How often the model had to be told that its reply did not fit.
         constrained: Whether the server held the model to the type; False when the schema was shown
             in the prompt instead (or for prose, which has none).
         note: Why the server could not hold the model to the type; None when it did or nobody asked
@@ -42,19 +45,22 @@ class Answer(Generic[T]):
     request_id: str | None = None
     turns: tuple[Response, ...] = field(default=(), repr=False)
     attempts: int = 1
+    repairs: int = 0
     constrained: bool = False
     note: str | None = None
     seconds: float = field(default=0.0, compare=False)
 
     @property
     def cost(self) -> Decimal | None:
-        """US dollars of all attempts, by the installed price table; None when unknown."""
-        return price(self.model, self.usage)
+        """
+        US dollars of all attempts; None when unknown.
 
-    @property
-    def repairs(self) -> int:
-        """How often the model had to be told that its reply did not fit."""
-        return len(self.turns) - 1
+        What the other end said of each turn is added up; else the installed price table decides.
+        """
+        told = [turn.cost for turn in self.turns if turn.cost is not None]
+        if told and len(told) == len(self.turns):
+            return sum(told[1:], told[0])
+        return price(self.model, self.usage)
 
     def __repr__(self) -> str:
         parts = [repr(self.value), f"model={self.model!r}"]

@@ -132,6 +132,9 @@ async def _raise(error: Exception) -> Any:
 _PRIVATE = ("api_key", "base_url")
 """Settings that are in no repr and no pickle."""
 
+_UNSHOWN = (*_PRIVATE, "deps")
+"""Settings that are in no repr; what is handed to tools may hold anything."""
+
 
 class Configured(Generic[T]):
     """
@@ -156,7 +159,7 @@ class Configured(Generic[T]):
 
         typed = "" if self._t is _UNSET else f"[{type_name(self._t)}]"
         shown = ", ".join(
-            f"{name}={'…' if name in _PRIVATE else repr(value)}"
+            f"{name}={'…' if name in _UNSHOWN else repr(value)}"
             for name, value in self._bound.items()
         )
         return f"ask{typed}" + (f".using({shown})" if shown else "")
@@ -284,7 +287,7 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
         t: The type: whatever pydantic validates and JSON can carry; or an Ingot type name such as
             `"string[]"`.
         prompt: What to say. Values go into `context={"name": value}`, never into the text.
-        given: Settings, see `Settings`; and *context*, *types*, *sample*, see `Call`.
+        given: Settings, see `Settings`; and *context*, *types*, *sample*, *attach*, see `Call`.
 
     Returns:
         A value of the type. `ask.answer` returns it with usage, cost, model and turns.

@@ -1,183 +1,21 @@
-"""Settings: what there is to set, and the one place where each is read."""
+"""The settings in force: the one place where each is checked and read."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingot import _kinds
 from ingot._json import is_object
+from ingot._settings import SETTINGS, Setting
 from ingot._spelling import nearest
 from ingot.errors import NotConfiguredError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = ["SETTINGS", "Resolved", "Setting", "checked", "resolve"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """
-    One setting.
-
-    Attributes:
-        name: Its name as a keyword argument, and as a key of `[tool.ingot]`.
-        type: Its type, in words.
-        default: Its default, in words.
-        check: Returns the value, or raises ValueError with what was expected.
-        parse: Reads the text of the environment variable; None where there is no variable.
-        variable: The environment variable; None where there is none.
-        file: Whether the project file may set it.
-        keyed: Whether it enters the key of a recording when the caller chose it.
-        says: What it does.
-    """
-
-    name: str
-    type: str
-    default: str
-    check: Callable[[Any], Any]
-    parse: Callable[[str], Any] | None
-    variable: str | None
-    file: bool
-    keyed: bool
-    says: str
-
-
-def _setting(
-    name: str,
-    type: str,
-    default: str,
-    check: Callable[[Any], Any],
-    parse: Callable[[str], Any] | None,
-    says: str,
-    *,
-    keyed: bool = False,
-    file: bool = True,
-) -> Setting:
-    variable = f"INGOT_{name.upper()}" if parse is not None else None
-    return Setting(
-        name=name,
-        type=type,
-        default=default,
-        check=check,
-        parse=parse,
-        variable=variable,
-        file=file,
-        keyed=keyed,
-        says=says,
-    )
-
-
-SETTINGS: dict[str, Setting] = {
-    setting.name: setting
-    for setting in (
-        _setting(
-            "model",
-            "str | Provider",
-            "the vendor whose key is set, else the local model",
-            _kinds.model,
-            str,
-            "who is asked, as `provider/model`",
-            keyed=True,
-        ),
-        _setting("system", "str", "none", _kinds.text, str, "the system prompt", keyed=True),
-        _setting(
-            "max_tokens",
-            "int",
-            "16000; 4096 at other servers; 512 local",
-            _kinds.whole(1),
-            int,
-            "upper bound of the answer, in tokens",
-            keyed=True,
-        ),
-        _setting(
-            "temperature",
-            "float",
-            "the model's own; 0 local",
-            _kinds.number(0),
-            float,
-            "how freely the model chooses its words",
-            keyed=True,
-        ),
-        _setting(
-            "seed", "int", "none", _kinds.whole(0), int, "makes sampling repeatable", keyed=True
-        ),
-        _setting(
-            "timeout",
-            "float",
-            "600",
-            _kinds.number(0, more=True, most=2e6),
-            float,
-            "seconds that the server may be silent",
-        ),
-        _setting(
-            "retry",
-            "int | Retry",
-            "2",
-            _kinds.retry,
-            int,
-            "how often a request that failed in passing is sent again",
-        ),
-        _setting(
-            "repair",
-            "int",
-            "0",
-            _kinds.whole(0),
-            int,
-            "how often the model may be told that its reply does not fit",
-        ),
-        _setting(
-            "constrain",
-            "str",
-            "auto",
-            _kinds.constrain,
-            str,
-            "`auto`: the server holds the model to the type where it can, else it is shown; "
-            "`strict`: it must; `prompt`: the schema is only shown",
-        ),
-        _setting(
-            "base_url",
-            "str",
-            "the vendor's",
-            _kinds.text,
-            str,
-            "where the server is",
-            file=False,
-        ),
-        _setting(
-            "api_key",
-            "str",
-            "the vendor's variable",
-            _kinds.text,
-            str,
-            "the key; in no pickle, repr, log or recording",
-            file=False,
-        ),
-        _setting(
-            "cassette",
-            "Cassette | str",
-            "none",
-            _kinds.cassette,
-            str,
-            "the recording that answers, or that is made",
-            file=False,
-        ),
-        _setting(
-            "params",
-            "dict[str, Any]",
-            "none",
-            _kinds.params,
-            None,
-            "vendor-specific extras of the request",
-            keyed=True,
-        ),
-    )
-}
-"""Every setting, by name."""
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -209,8 +47,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(NamedTuple):
     """
     The settings in force for one ask.
 
@@ -265,7 +102,8 @@ def _environment() -> dict[str, Any]:
     # To ask `os.environ` for each takes as long as all the rest of an ask that is played.
     raw: Any = getattr(os.environ, "_data", None)
     named = _VARIABLES if raw is None else raw.keys() & _VARIABLES.keys()
-    for setting in [_VARIABLES[name] for name in named]:
+    for name in named:
+        setting = _VARIABLES[name]
         text = os.environ.get(setting.variable or "")
         if setting.parse is None or not text:
             continue
@@ -336,6 +174,11 @@ def _read(path: Path) -> dict[str, Any]:
     for name, value in table.items():
         if name in _OTHER_TABLES:
             continue
+        if name in SETTINGS and SETTINGS[name].variable is None and name not in allowed:
+            raise NotConfiguredError(
+                f"{path}: [tool.ingot] may not set {name}, which no file can hold",
+                advice=f"pass {name}=…",
+            )
         if name in SETTINGS and name not in allowed:
             raise NotConfiguredError(
                 f"{path}: [tool.ingot] may not set {name}: "
@@ -346,6 +189,12 @@ def _read(path: Path) -> dict[str, Any]:
             raise NotConfiguredError(
                 f"{path}: [tool.ingot] has no setting {name!r}{nearest(name, allowed)}"
             )
+        if name == "model" and str(value).startswith(_RUNS):
+            raise NotConfiguredError(
+                f"{path}: [tool.ingot] model may not name a program to run: "
+                "a folder opened by chance must not run one",
+                advice=f"set {SETTINGS[name].variable} in the environment, or pass model=…",
+            )
         try:
             out[name] = SETTINGS[name].check(value)
         except ValueError as error:
@@ -355,10 +204,13 @@ def _read(path: Path) -> dict[str, Any]:
     return out
 
 
+_RUNS = "exec/"
+"""Begins the models that are programs."""
+
 _SECRET = ("api_key", "base_url")
 """Settings that may hold what must not be shown."""
 
-_OF_A_CALL = ("context", "types", "sample")
+_OF_A_CALL = ("context", "types", "sample", "attach")
 """What a call takes beside settings."""
 
 _OTHER_TABLES = frozenset({"cassette", "pytest"})

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from ingot._flow import Send, Wait
+from ingot._effects import Call, Consult, Emit, Send, Wait
 from ingot.errors import IngotError
 
 if TYPE_CHECKING:
     from ingot._answer import Answer
-    from ingot._flow import Flow
+    from ingot._effects import Flow, Settle
     from ingot.provider import Provider
 
 __all__ = ["arun", "run"]
@@ -31,8 +31,12 @@ def run(flow: Flow, provider: Provider) -> Answer[Any]:
                         effect.seconds = time.perf_counter() - began
                 elif isinstance(effect, Wait):
                     time.sleep(effect.seconds)
+                elif isinstance(effect, Call | Consult):
+                    from ingot._perform import perform
+
+                    done = perform(effect, provider)
                 else:
-                    provider.settle(effect.request, effect.outcome)
+                    _tell(effect, provider)
             except Exception as error:  # noqa: BLE001 (the plan decides what it means)
                 effect = flow.throw(error)
             else:
@@ -43,6 +47,8 @@ def run(flow: Flow, provider: Provider) -> Answer[Any]:
     except IngotError as error:
         provider.finish(error)
         raise
+    finally:
+        flow.close()
 
 
 async def arun(flow: Flow, provider: Provider) -> Answer[Any]:
@@ -62,8 +68,12 @@ async def arun(flow: Flow, provider: Provider) -> Answer[Any]:
                         effect.seconds = time.perf_counter() - began
                 elif isinstance(effect, Wait):
                     await asyncio.sleep(effect.seconds)
+                elif isinstance(effect, Call | Consult):
+                    from ingot._perform import aperform
+
+                    done = await aperform(effect, provider)
                 else:
-                    provider.settle(effect.request, effect.outcome)
+                    _tell(effect, provider)
             except Exception as error:  # noqa: BLE001 (the plan decides what it means)
                 effect = flow.throw(error)
             else:
@@ -74,3 +84,12 @@ async def arun(flow: Flow, provider: Provider) -> Answer[Any]:
     except IngotError as error:
         provider.finish(error)
         raise
+    finally:
+        flow.close()
+
+
+def _tell(effect: Settle | Emit, provider: Provider) -> None:
+    if isinstance(effect, Emit):
+        effect.listener(effect.event)
+    else:
+        provider.settle(effect.request, effect.outcome)

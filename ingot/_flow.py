@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ingot._answer import Answer
+from ingot._effects import Send, Settle, Wait
 from ingot._messages import Message
+from ingot._request import UNNAMED
 from ingot._response import Outcome
 from ingot.errors import (
     ContentFilteredError,
@@ -23,61 +25,32 @@ from ingot.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-    from typing import TypeAlias
 
+    from ingot._budget.meter import Meter
+    from ingot._calls import Toolbox
+    from ingot._effects import Effect, Flow
     from ingot._request import Request
     from ingot._response import Response, Usage
     from ingot._retry import Retry
     from ingot._shape.shape import Shape
+    from ingot._telling import Teller
 
-    Effect: TypeAlias = "Send | Wait | Settle"
-    Flow: TypeAlias = Generator[Effect, Any, Answer[Any]]
+__all__ = ["converse"]
 
-__all__ = ["Send", "Settle", "Wait", "converse"]
-
-
-@dataclass(slots=True)
-class Send:
-    """
-    Send *request*; the plan is sent the `Response`, or is thrown the error.
-
-    The driver writes into *seconds* how long it took, either way.
-    """
-
-    request: Request
-    seconds: float = 0.0
+_PAUSE = 0.05
+"""Seconds until it is looked again whether other asks left something of a shared budget."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Wait *seconds*."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Settle:
-    """Tell the provider what became of *request*."""
-
-    request: Request
-    outcome: Outcome
-
-
-@dataclass(slots=True)
-class _Spent:
-    """What an ask has cost so far."""
-
-    usage: Usage | None = None
-    attempts: int = 0
-    seconds: float = 0.0
-    turns: list[Response] = field(default_factory=list["Response"])
-
-    def add(self, usage: Usage | None) -> None:
-        if usage is not None:
-            self.usage = usage if self.usage is None else self.usage + usage
-
-
-def converse(request: Request, shape: Shape, *, retry: Retry, repair: int) -> Flow:
+def converse(
+    request: Request,
+    shape: Shape,
+    *,
+    retry: Retry,
+    repair: int,
+    meter: Meter | None = None,
+    tools: Toolbox | None = None,
+    tell: Teller | None = None,
+) -> Flow:
     """
     Ask until there is an answer or a reason why there is none.
 
@@ -86,90 +59,223 @@ def converse(request: Request, shape: Shape, *, retry: Retry, repair: int) -> Fl
         shape: How the reply is read.
         retry: When a request that failed is sent again.
         repair: How often the model may be told what is wrong with its reply.
+        meter: What the ask may spend; None for no bound.
+        tools: What the model may call; None for nothing.
+        tell: Tells of events; None where nobody listens.
     """
-    spent = _Spent()
-    first = request
+    ask = _Ask(request, shape, retry, repair, meter, tools, tell)
     try:
-        while True:
-            response, seconds = yield from _exchange(request, retry, spent)
-            repaired = request is not first
-            try:
-                value = _judge(response, request, shape)
-            except Exception as error:
-                # A fault in a validator of the caller's is settled too: the reply was paid for.
-                yield Settle(
-                    request,
-                    Outcome(
-                        valid=False,
-                        repaired=repaired,
-                        error=error if isinstance(error, IngotError) else None,
-                        usage=response.usage,
-                        seconds=seconds,
-                    ),
-                )
-                if not isinstance(error, InvalidAnswerError) or len(spent.turns) > repair:
-                    raise
-                request = replace(first, messages=(*first.messages, *_repair(response, error)))
-                continue
-            yield Settle(
-                request,
-                Outcome(valid=True, repaired=repaired, usage=response.usage, seconds=seconds),
-            )
-            return _answer(value, response, request, shape, spent)
+        return (yield from ask.held())
     except IngotError as error:
-        error.usage, error.attempts = spent.usage, spent.attempts
-        served = spent.turns[-1].model if spent.turns else None
-        error.model = f"{request.provider}/{served or request.model}"
+        ask.sign(error)
+        if tell is not None:
+            yield from tell.failed(len(ask.turns), error)
         raise
 
 
-def _answer(
-    value: Any, response: Response, request: Request, shape: Shape, spent: _Spent
-) -> Answer[Any]:
-    shown = request.format is not None and not request.format.constrained
-    return Answer(
-        value=value,
-        model=f"{request.provider}/{response.model or request.model}",
-        usage=spent.usage,
-        request_id=response.request_id,
-        turns=tuple(spent.turns),
-        attempts=spent.attempts,
-        constrained=request.format is not None and request.format.constrained,
-        note="; ".join(shape.obstacles) or None if shown else None,
-        seconds=spent.seconds,
+@dataclass(slots=True)
+class _Ask:
+    """One conversation: who takes part, what is sent next, and what it has cost so far."""
+
+    request: Request
+    shape: Shape
+    retry: Retry
+    repair: int
+    meter: Meter | None
+    tools: Toolbox | None
+    tell: Teller | None
+    kept: Request = field(init=False)
+    usage: Usage | None = None
+    attempts: int = 0
+    seconds: float = 0.0
+    repairs: int = 0
+    turns: list[Response] = field(default_factory=list["Response"])
+
+    def __post_init__(self) -> None:
+        self.kept = self.request  # what a repair builds on: older tries are left out
+
+    def held(self) -> Flow:
+        """Take turns until there is an answer."""
+        while True:
+            response, seconds = yield from self._exchange()
+            outcome = Outcome(
+                valid=True,
+                repaired=self.request is not self.kept,
+                usage=response.usage,
+                seconds=seconds,
+            )
+            if self._acts(response):
+                yield Settle(self.request, outcome)
+                yield from self._act(response)
+                continue
+            try:
+                value = _judge(response, self.request, self.shape, self.tools, self.meter)
+            except Exception as error:
+                # A fault in a validator of the caller's is settled too: the reply was paid for.
+                known = error if isinstance(error, IngotError) else None
+                yield Settle(self.request, replace(outcome, valid=False, error=known))
+                if not (yield from self._tried_again(response, error)):
+                    raise
+            else:
+                yield Settle(self.request, outcome)
+                answer = self._answer(value, response)
+                if self.tell is not None:
+                    yield from self.tell.answered(len(self.turns), answer)
+                return answer
+
+    # What comes after a reply
+
+    def _acts(self, response: Response) -> bool:
+        """Whether *response* is whole and calls tools; a call that is cut must not run."""
+        whole = response.empty_reason in (None, "tool_use_only") and response.stop_reason
+        return bool(self.tools is not None and self.request.tools and whole and response.tool_calls)
+
+    def _act(self, response: Response) -> Generator[Effect, Any, None]:
+        """Run what *response* calls, and tell the results next."""
+        assert self.tools is not None, "it acts"
+        self._go_on(self.request, _said(response))
+        if self.meter is not None:
+            self.meter.check()  # what nobody can be told must not be done
+        results = yield from self.tools.answered(response.tool_calls, len(self.turns))
+        self._go_on(self.request, Message(role="user", tool_results=results))
+
+    def _tried_again(self, response: Response, error: Exception) -> Generator[Effect, Any, bool]:
+        """Whether the model is asked once more after *response*, with which *error* was found."""
+        if response.draft and isinstance(error, InvalidAnswerError | EmptyAnswerError):
+            said = (_said(response),) if isinstance(error, InvalidAnswerError) else ()
+            self._go_on(replace(self.request, tools=()), *said, _NOW)
+            return True
+        if not isinstance(error, InvalidAnswerError) or self.repairs == self.repair:
+            return False
+        self.repairs += 1
+        if self.tell is not None:
+            yield from self.tell.repair(len(self.turns), error)
+        self.request = _continued(self.kept, _said(response), _repair(error))
+        return True
+
+    def _go_on(self, request: Request, *messages: Message) -> None:
+        """Let the next request be *request* with *messages*, which later repairs keep."""
+        self.kept = self.request = _continued(request, *messages)
+
+    def _answer(self, value: Any, response: Response) -> Answer[Any]:
+        form = self.request.format
+        constrained = form is not None and form.constrained
+        shown = form is not None and not form.constrained
+        return Answer(
+            value=value,
+            model=_served(self.request, response),
+            usage=self.usage,
+            request_id=response.request_id,
+            turns=tuple(self.turns),
+            attempts=self.attempts,
+            repairs=self.repairs,
+            constrained=constrained,
+            note="; ".join(self.shape.obstacles) or None if shown else None,
+            seconds=self.seconds,
+        )
+
+    def sign(self, error: IngotError) -> None:
+        """Write on *error* what the ask has cost, who was asked and what was said."""
+        error.usage, error.attempts = self.usage, self.attempts
+        error.transcript = self.request.messages
+        served = self.turns[-1].model if self.turns else None
+        error.model = f"{self.request.provider}/{served or self.request.model}"
+
+    # One turn
+
+    def _exchange(self) -> Generator[Effect, Any, tuple[Response, float]]:
+        """Send the request until it gets through; only requests that failed are sent again."""
+        attempt, began, turn = 0, self.seconds, len(self.turns) + 1
+        if self.tell is not None:
+            yield from self.tell.started(turn)
+        while True:
+            attempt += 1
+            try:
+                response, seconds = yield from self._attempt()
+            except ProviderError as error:
+                delay = self.retry.delay(attempt, error, self.seconds - began)
+                if delay is None:
+                    why = self.retry.gave_up(attempt, error)
+                    if why is not None:
+                        error.advice = f"{error.advice}; {why}" if error.advice else why
+                    raise
+                if self.tell is not None:
+                    yield from self.tell.retry(turn, attempt, error, delay)
+                yield from self._wait(delay)
+            else:
+                if self.tell is not None:
+                    yield from self.tell.ended(turn, response, self.meter)
+                return response, seconds
+
+    def _wait(self, seconds: float) -> Generator[Effect, Any, None]:
+        """Wait *seconds*, or until there is no time left."""
+        left = None if self.meter is None else self.meter.seconds_left
+        seconds = seconds if left is None else min(seconds, left)
+        self.seconds += seconds
+        yield Wait(seconds)
+
+    def _attempt(self) -> Generator[Effect, Any, tuple[Response, float]]:
+        """Send the request once, within what may be spent."""
+        request, meter = self.request, self.meter
+        send = Send(request if meter is None else (yield from _allowed(request, meter)))
+        self.attempts += 1
+        try:
+            response: Response = yield send
+        except BaseException as error:
+            if meter is not None:
+                meter.release()
+            self.seconds += send.seconds
+            if isinstance(error, ProviderError):
+                yield Settle(request, Outcome(valid=False, error=error, seconds=send.seconds))
+            raise
+        self.seconds += send.seconds
+        self.turns.append(response)
+        if response.usage is not None:
+            self.usage = response.usage if self.usage is None else self.usage + response.usage
+        if meter is not None:
+            meter.after(response.usage, _served(request, response))
+        return response, send.seconds
+
+
+_NOW = Message(role="user", text="Give the answer now, as JSON and nothing else.")
+"""Said where a server can either offer tools or hold a model to a type, not both at once."""
+
+
+def _said(response: Response) -> Message:
+    return Message(
+        role="assistant",
+        text=response.text,
+        tool_calls=response.tool_calls,
+        blocks=response.blocks,
     )
 
 
-def _exchange(
-    request: Request, retry: Retry, spent: _Spent
-) -> Generator[Effect, Any, tuple[Response, float]]:
-    """Send *request* until it gets through; only requests that failed are sent again."""
-    attempt, began = 0, spent.seconds
+def _continued(request: Request, *messages: Message) -> Request:
+    return replace(request, messages=(*request.messages, *messages))
+
+
+def _allowed(request: Request, meter: Meter) -> Generator[Effect, Any, Request]:
+    """*request* with the bounds that are left of a budget."""
+    known = request.provider and request.model != UNNAMED
+    model = f"{request.provider}/{request.model}" if known else None
     while True:
-        attempt += 1
-        spent.attempts += 1
-        send = Send(request)
-        try:
-            response: Response = yield send
-        except ProviderError as error:
-            spent.seconds += send.seconds
-            yield Settle(request, Outcome(valid=False, error=error, seconds=send.seconds))
-            delay = retry.delay(attempt, error, spent.seconds - began)
-            if delay is None:
-                why = retry.gave_up(attempt, error)
-                if why is not None:
-                    error.advice = f"{error.advice}; {why}" if error.advice else why
-                raise
-            spent.seconds += delay
-            yield Wait(delay)
-        else:
-            spent.seconds += send.seconds
-            spent.turns.append(response)
-            spent.add(response.usage)
-            return response, send.seconds
+        allowed = meter.before(request, model)
+        if allowed is not None:
+            return allowed
+        yield Wait(_PAUSE)
 
 
-def _judge(response: Response, request: Request, shape: Shape) -> Any:
+def _served(request: Request, response: Response) -> str:
+    return f"{request.provider}/{response.model or request.model}"
+
+
+def _judge(
+    response: Response,
+    request: Request,
+    shape: Shape,
+    tools: Toolbox | None = None,
+    meter: Meter | None = None,
+) -> Any:
     """Return the value in *response*, or raise why it holds none."""
     facts: dict[str, Any] = {
         "text": response.text,
@@ -182,26 +288,27 @@ def _judge(response: Response, request: Request, shape: Shape) -> Any:
     if reason == "content_filter":
         raise ContentFilteredError(response.explanation, **facts)
     if reason == "truncated":
-        raise TruncatedError(request.max_tokens, **facts)
-    if response.tool_calls:
+        beyond = None if meter is None else meter.cut()
+        raise beyond or TruncatedError(request.max_tokens, **facts)
+    if response.tool_calls and not request.tools:
         raise UnexpectedToolCallError([call.name for call in response.tool_calls], **facts)
-    if reason is not None or response.text is None:
+    if (reason is not None or response.text is None) and not response.tool_calls:
         raise EmptyAnswerError(reason or "empty_body", kinds=response.kinds, **facts)
-    if response.stop_reason is None:
+    if response.stop_reason is None or response.text is None:
         raise ProviderProtocolError(
             "the reply does not say why the model stopped, so it may be cut",
             provider=request.provider,
             request_id=response.request_id,
         )
     try:
-        return shape.read(response.text)
+        return shape.read(response.text, None if tools is None else tools.handles)
     except InvalidAnswerError as error:
         error.stop_reason, error.request_id = response.stop_reason, response.request_id
         raise
 
 
-def _repair(response: Response, error: InvalidAnswerError) -> tuple[Message, Message]:
-    """The reply that did not fit and what is wrong with it; older tries are left out."""
+def _repair(error: InvalidAnswerError) -> Message:
+    """What is wrong with the reply before, in words for the model."""
     if isinstance(error, MismatchedAnswerError):
         wrong = "\n".join(f"- {problem}" for problem in error.problems[:20])
     else:
@@ -210,7 +317,4 @@ def _repair(response: Response, error: InvalidAnswerError) -> tuple[Message, Mes
         f"That reply does not fit what was asked for:\n{wrong}\n"
         "Answer again, whole and corrected, as JSON only."
     )
-    return (
-        Message(role="assistant", text=response.text, blocks=response.blocks),
-        Message(role="user", text=said),
-    )
+    return Message(role="user", text=said)

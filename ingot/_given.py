@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
     from typing import Literal
 
+    from ingot._attach import Attachable
+    from ingot._budget.limits import Budget
+    from ingot._people import Approver
+    from ingot._policy import Policy
     from ingot._retry import Retry
+    from ingot._tool import Tool
+    from ingot._workspace import Workspace
     from ingot.cassette.recorder import Cassette
+    from ingot.events import Event
     from ingot.provider import Provider
 
 __all__ = ["Call", "Settings"]
@@ -33,6 +41,14 @@ class Settings(TypedDict, total=False):
         api_key: The key.
         cassette: The recording that answers, or that is made: a Cassette or its path.
         params: Vendor-specific extras of the request.
+        tools: What the model may call while it answers: functions, and what `tool` made of them.
+        deps: What tools find in `Context.deps`.
+        workspace: The folder that tools and handles of files are held to.
+        budget: What one ask may spend.
+        policy: What the effects of tools are allowed.
+        approve: Decides what the policy leaves to a person.
+        on_event: Is told of each event.
+        raise_errors: Which exceptions of tools end the ask instead of being told to the model.
     """
 
     model: str | Provider | None
@@ -48,6 +64,14 @@ class Settings(TypedDict, total=False):
     api_key: str | None
     cassette: Cassette | str | None
     params: Mapping[str, Any] | None
+    tools: Sequence[Tool[..., Any] | Callable[..., Any]] | None
+    deps: Any
+    workspace: Workspace | str | PathLike[str] | None
+    budget: Budget | None
+    policy: Policy | None
+    approve: Approver | None
+    on_event: Callable[[Event], object] | None
+    raise_errors: bool | type[Exception] | tuple[type[Exception], ...] | None
 
 
 class Call(Settings, total=False):
@@ -58,8 +82,10 @@ class Call(Settings, total=False):
         context: Values by name, each shown to the model as a labelled block before the prompt.
         types: Record declarations, for Ingot type names.
         sample: Tells apart asks that are the same on purpose, in recordings.
+        attach: Files whose content is sent along: `Path`, `File`, or what `attachment` made.
     """
 
     context: Mapping[str, Any] | None
     types: Mapping[str, Any] | None
     sample: str | int | None
+    attach: Sequence[Attachable] | None

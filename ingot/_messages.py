@@ -42,6 +42,10 @@ class ToolResult:
     text: str
     failed: bool = False
 
+    def told(self) -> str:
+        """The text for a vendor that has no other way to say that it is an error."""
+        return f"Error: {self.text}" if self.failed else self.text
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:

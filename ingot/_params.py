@@ -8,11 +8,11 @@ from ingot._json import is_object
 from ingot.errors import NotConfiguredError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from ingot._request import Request
 
-__all__ = ["merge_params", "refuse_settings"]
+__all__ = ["merge_params", "refuse_attachments", "refuse_settings"]
 
 
 def refuse_settings(request: Request, provider: str, **why: str) -> None:
@@ -27,6 +27,24 @@ def refuse_settings(request: Request, provider: str, **why: str) -> None:
     for name, reason in why.items():
         if getattr(request, name) is not None:
             raise NotConfiguredError(f"{provider} cannot honour {name}: {reason}")
+
+
+def refuse_attachments(request: Request, provider: str, taken: Collection[str]) -> None:
+    """
+    Raise NotConfiguredError for the first attachment that is neither text nor of a type in *taken*.
+
+    Args:
+        request: The request.
+        provider: Name of the provider, for the message.
+        taken: Media types.
+    """
+    for file in request.media():
+        if file.media_type not in taken:
+            raise NotConfiguredError(
+                f"{provider} cannot be sent {file.name!r}, which is {file.media_type}; "
+                f"it takes {', '.join(['text', *sorted(taken)])}",
+                advice="convert the file, or ask a provider that takes it",
+            )
 
 
 _NOT_A_PARAM = {

@@ -10,12 +10,18 @@ from ingot.errors import PromptError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ingot._shape.content import Provenance
+
 __all__ = ["say"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
-def say(prompt: Any, context: Mapping[str, Any] | None) -> tuple[str, tuple[tuple[str, Any], ...]]:
+def say(
+    prompt: Any,
+    context: Mapping[str, Any] | None,
+    handles: Provenance | None = None,
+) -> tuple[str, tuple[tuple[str, Any], ...]]:
     """
     Return the prompt as text and the context as JSON, in order.
 
@@ -23,6 +29,8 @@ def say(prompt: Any, context: Mapping[str, Any] | None) -> tuple[str, tuple[tupl
         prompt: Text, or a template string (Python 3.14), each interpolation of which becomes a
             context value named as it is written.
         context: Values by name.
+        handles: Takes each `File` in them for one that the model may name; None to show it as it
+            is.
 
     Raises:
         PromptError: The prompt is empty or no text; or a value cannot be shown to a model.
@@ -48,7 +56,9 @@ def say(prompt: Any, context: Mapping[str, Any] | None) -> tuple[str, tuple[tupl
         if name in values:
             raise PromptError(f"the value {name!r} is both in the template and in context")
         values[name] = value
-    return text, tuple([(_checked(name), _json(name, value)) for name, value in values.items()])
+    return text, tuple(
+        [(_checked(name), _json(name, value, handles)) for name, value in values.items()]
+    )
 
 
 def _template(template: Any, values: dict[str, Any]) -> str:
@@ -82,7 +92,7 @@ def _checked(name: Any) -> str:
     )
 
 
-def _json(name: str, value: Any) -> Any:
+def _json(name: str, value: Any, handles: Provenance | None) -> Any:
     """The value as JSON; text stays as it is, files and binary content are refused."""
     if isinstance(value, str):
         return str(value)
@@ -95,18 +105,19 @@ def _json(name: str, value: Any) -> Any:
         )
     from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+    from ingot._shape.content import File
+
+    def written(part: Any) -> Any:
+        if isinstance(part, File):
+            return (part if handles is None else handles.admit(part)).to_dict()
+        raise PromptError(f"a {type(part).__name__} cannot be shown to a model")
+
     try:
-        return to_jsonable_python(value, by_alias=True, fallback=_refuse)
+        return to_jsonable_python(
+            value, by_alias=True, fallback=written, context={"handles": handles}
+        )
     except (PydanticSerializationError, PromptError, ValueError) as error:
         raise PromptError(
             f"the context value {name!r} has no JSON form: {error}"[:300],
             advice="pass text, numbers, lists, dicts, dataclasses or models",
         ) from None
-
-
-def _refuse(value: Any) -> Any:
-    from ingot._shape.content import File
-
-    if isinstance(value, File):
-        return value.to_dict()
-    raise PromptError(f"a {type(value).__name__} cannot be shown to a model")

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingot import _registry
+from ingot._budget.limits import open_ledgers
 from ingot._config import checked, resolve
 from ingot._flow import converse
 from ingot._json import encoder
 from ingot._prompt import say
-from ingot._request import Request, complete
+from ingot._request import UNNAMED, Request, complete
 from ingot._retry import Retry
 from ingot.errors import PromptError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import FrameType
 
-    from ingot._flow import Flow
+    from ingot._acting import Acting
+    from ingot._effects import Flow
+    from ingot._handles import Handles
+    from ingot._request import ToolDeclaration
     from ingot._shape.shape import Shape
     from ingot.provider import Provider
 
@@ -81,7 +85,7 @@ def question(
         t: The type, or an Ingot type name.
         prompt: Text or a template string.
         bound: Settings of `using`, checked.
-        given: Keywords of the call: settings, *context*, *types* and *sample*.
+        given: Keywords of the call: settings, *context*, *types*, *sample* and *attach*.
         caller: Who asks.
 
     Raises:
@@ -90,64 +94,11 @@ def question(
         UnsupportedTypeError: *t* cannot be asked for.
         NotConfiguredError: There is nothing to ask with.
     """
-    context, types = given.pop("context", None), given.pop("types", None)
-    sample = given.pop("sample", None)
-    call = merged(bound, checked(given)) if given else bound
-    if sample is not None and not isinstance(sample, str | int):
-        raise TypeError(f"sample must be a text or a whole number, not {sample!r:.80}")
-    text, values = say(prompt, context)
-    _check_text(text, values)
-    settings = resolve(call)
-    chosen = settings.values
-    named = chosen.get("model")
-
-    def find() -> tuple[Provider, str]:
-        return _registry.find_provider(
-            named, base_url=chosen.get("base_url"), api_key=chosen.get("api_key")
-        )
-
-    # Imported at the first ask: the shape room stands on pydantic, which `import ingot` must not
-    # load.
-    from ingot._shape.shape import shape_of
-
-    constrain = chosen.get("constrain", "auto")
-
-    def shaped(dialect: str) -> Shape:
-        said = "prompt" if constrain == "prompt" else dialect
-        return shape_of(t, said, types=types, namespace=caller)
-
-    def made(provider: str, model: str, shape: Shape) -> Request:
-        return Request(
-            provider=provider,
-            model=model,
-            target=shape.descriptor,
-            prompt=text,
-            system=chosen.get("system"),
-            context=values,
-            max_tokens=chosen.get("max_tokens"),
-            temperature=chosen.get("temperature"),
-            seed=chosen.get("seed"),
-            params=chosen.get("params", {}),
-            timeout=chosen.get("timeout"),
-            sample=sample,
-            keyed=settings.chosen,
-        )
-
+    asked = _Asked(t, prompt, bound, given, caller)
+    chosen = asked.chosen
     recorder = _recorder(chosen)
-    provider: Any
-    if recorder is None:
-        provider, model = find()
-        shape = shaped(provider.dialect)
-        request = made(provider.name, model, shape)
-    else:
-        name, model = _named(named)
-        shape = shaped("open")
-        request = made(name, model, shape)
-        provider = recorder.begin(request, caller.site, find)
-        if provider.dialect != "open":
-            shape = shaped(provider.dialect)
-        provider.shape, provider.shaped = shape, shaped
-    if constrain == "strict" and shape.kind == "schema" and not shape.constrained:
+    provider, shape, request = asked.live() if recorder is None else asked.recorded(recorder)
+    if shape.kind == "schema" and not shape.constrained and chosen.get("constrain") == "strict":
         raise shape.refuse()
     complete(
         request,
@@ -155,10 +106,152 @@ def question(
         format=shape.format(shown=provider.show_schema),
         max_tokens=chosen.get("max_tokens", provider.default_max_tokens),
     )
+    acting = asked.acting
     flow = converse(
-        request, shape, retry=chosen.get("retry", _RETRY), repair=chosen.get("repair", 0)
+        request,
+        shape,
+        retry=chosen.get("retry", _RETRY),
+        repair=chosen.get("repair", 0),
+        meter=None if acting is None else acting.meter,
+        tools=None if acting is None else acting.tools,
+        tell=None if acting is None else acting.tell,
     )
     return Question(flow, provider, request)
+
+
+class _Asked:
+    """
+    What is asked, before it is known who is asked; see `question`.
+
+    Attributes:
+        acting: What an ask that acts has; None for most asks, which do not.
+        chosen: The settings in force, by name.
+    """
+
+    __slots__ = (
+        "_caller",
+        "_keyed",
+        "_sample",
+        "_t",
+        "_text",
+        "_types",
+        "_values",
+        "acting",
+        "chosen",
+    )
+
+    def __init__(
+        self,
+        t: Any,
+        prompt: Any,
+        bound: Mapping[str, Any],
+        given: dict[str, Any],
+        caller: Caller,
+    ) -> None:
+        context, attach = given.pop("context", None), given.pop("attach", None)
+        self._t, self._types = t, given.pop("types", None)
+        self._sample = given.pop("sample", None)
+        self._caller = caller
+        call = merged(bound, checked(given)) if given else bound
+        if self._sample is not None and not isinstance(self._sample, str | int):
+            raise TypeError(f"sample must be a text or a whole number, not {self._sample!r:.80}")
+        settings = resolve(call)
+        self.chosen, self._keyed = settings.values, settings.chosen
+        self.acting = _acting(self.chosen, attach)
+        self._text, self._values = say(prompt, context, self._handles)
+        _check_text(self._text, self._values)
+
+    def live(self) -> tuple[Provider, Shape, Request]:
+        """Return the provider, T in its dialect, and what it is asked."""
+        provider, model = self._found()
+        shape = self._shaped(provider.dialect)
+        request = self._request(provider.name, model, shape, provider.dialect)
+        return provider, shape, request
+
+    def recorded(self, recorder: Any) -> tuple[Provider, Shape, Request]:
+        """
+        Return what stands in front of the provider, T as it reads replies, and what it is asked.
+
+        The key of a recording is that of the request as it was named: no provider is found for it.
+        """
+        name, model = _named(self.chosen.get("model"))
+        shape = self._shaped("open")
+        request = self._request(name, model, shape, "open")
+        take: Any = recorder.begin(request, self._caller.site, self._found)
+        if take.dialect != "open":
+            shape = self._shaped(take.dialect)
+            complete(request, tools=self._tools(take.dialect))
+        take.shape, take.shaped = shape, self._shaped
+        take.tools = None if self.acting is None else self.acting.tools
+        if take.model is not None and "model" not in request.keyed:
+            complete(request, model=take.model)
+        return take, shape, request
+
+    def _tools(self, dialect: str) -> tuple[ToolDeclaration, ...]:
+        """What the model may call, in the dialect in which it will be read."""
+        box = None if self.acting is None else self.acting.tools
+        if box is None:
+            return ()
+        box.dialect = dialect
+        return box.declarations(dialect)
+
+    @property
+    def _handles(self) -> Handles | None:
+        box = None if self.acting is None else self.acting.tools
+        return None if box is None else box.handles
+
+    def _found(self) -> tuple[Provider, str]:
+        get = self.chosen.get
+        return _registry.find_provider(
+            get("model"), base_url=get("base_url"), api_key=get("api_key")
+        )
+
+    def _shaped(self, dialect: str) -> Shape:
+        said = "prompt" if self.chosen.get("constrain") == "prompt" else dialect
+        files = self.acting is not None and self.acting.files
+        return _shapes()(self._t, said, types=self._types, namespace=self._caller, files=files)
+
+    def _request(self, provider: str, model: str, shape: Shape, dialect: str) -> Request:
+        get = self.chosen.get
+        attached = () if self.acting is None else self.acting.attachments
+        return Request(
+            provider=provider,
+            model=model,
+            target=shape.descriptor,
+            prompt=self._text,
+            system=get("system"),
+            context=self._values,
+            tools=self._tools(dialect),
+            attachments=attached,
+            max_tokens=get("max_tokens"),
+            temperature=get("temperature"),
+            seed=get("seed"),
+            params=get("params", {}),
+            timeout=get("timeout"),
+            sample=self._sample,
+            keyed=self._keyed,
+        )
+
+
+@cache
+def _shapes() -> Callable[..., Shape]:
+    """Give `shape_of`: it stands on pydantic, which `import ingot` must not load."""
+    from ingot._shape.shape import shape_of
+
+    return shape_of
+
+
+_ACTS = frozenset(
+    ("tools", "deps", "workspace", "budget", "policy", "approve", "on_event", "raise_errors")
+)
+
+
+def _acting(chosen: Mapping[str, Any], attach: Any) -> Acting | None:
+    if attach is None and _ACTS.isdisjoint(chosen) and not open_ledgers():
+        return None
+    from ingot._acting import acting  # which most asks do without
+
+    return acting(chosen, attach)
 
 
 _encode = encoder()
@@ -166,6 +259,8 @@ _encode = encoder()
 
 def _check_text(text: str, values: tuple[tuple[str, Any], ...]) -> None:
     """Refuse what no request can carry."""
+    if not values and text.isascii():
+        return
     for what, said in (("the prompt", text), *((f"the context value {n!r}", v) for n, v in values)):
         if isinstance(said, str) and said.isascii():
             continue
@@ -203,7 +298,7 @@ def _is_nameable(model: Any) -> bool:
 def _named(model: Any) -> tuple[str, str]:
     """Provider and model as they were named, without finding either."""
     if model is None:
-        return "", "default"
+        return "", UNNAMED
     if not isinstance(model, str):
         return model.name, model.default_model
     provider, _, name = model.partition("/")

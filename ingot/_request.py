@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ingot._json import canonical
+from ingot._record import record
 from ingot._shape.format import Format, instruction
 
 if TYPE_CHECKING:
@@ -16,7 +17,20 @@ if TYPE_CHECKING:
 
     from ingot._messages import Message
 
-__all__ = ["Attachment", "Format", "Request", "ToolDeclaration", "complete", "key_of"]
+__all__ = [
+    "UNNAMED",
+    "Attachment",
+    "Format",
+    "Request",
+    "ToolDeclaration",
+    "complete",
+    "is_text_type",
+    "key_of",
+    "target_text",
+]
+
+UNNAMED = "default"
+"""Stands in keys for the model that is asked when none is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +72,39 @@ class Attachment:
     name: str
     content: bytes = field(repr=False, compare=False)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is text, which every provider takes: it stands in the prompt, labelled."""
+        return is_text_type(self.media_type)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    def text(self) -> str:
+        """The content as text, without a byte-order mark."""
+        return self.content.decode("utf-8-sig", errors="replace")
+
+    def base64(self) -> str:
+        """The content as base64."""
+        from base64 import b64encode
+
+        return b64encode(self.content).decode()
+
+    def labelled(self) -> str:
+        """The content as text in a block that bears its name."""
+        from html import escape
+
+        return f'<file name="{escape(self.name)}">\n{self.text()}\n</file>'
+
+
+def is_text_type(media_type: str) -> bool:
+    """Whether content of *media_type* is text."""
+    kind, _, form = media_type.partition("/")
+    return kind == "text" or form in _TEXTS or form.endswith(("+json", "+xml"))
+
+
+_TEXTS = {"json", "xml", "yaml", "toml", "javascript", "sql"}
+"""What `application/…` calls text."""
+
+
+@record
 class Request:
     """
     One request to a model.
@@ -76,6 +121,8 @@ class Request:
         attachments: Content that is sent along.
         format: How the answer is to be written; None for prose.
         max_tokens: Upper bound of the answer in tokens; None leaves it to the provider's default.
+        chosen_max_tokens: *max_tokens* before a budget lowered it, which is what enters the key;
+            None where none did.
         temperature: None leaves it to the model.
         seed: None for none.
         params: Vendor-specific extras of the request body.
@@ -96,6 +143,7 @@ class Request:
     attachments: tuple[Attachment, ...] = ()
     format: Format | None = None
     max_tokens: int | None = None
+    chosen_max_tokens: int | None = None
     temperature: float | None = None
     seed: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -111,9 +159,14 @@ class Request:
         return "\n\n".join(parts) or None
 
     def user_text(self) -> str:
-        """The first user turn as sent: each context value in a labelled block, then the prompt."""
+        """The first user turn as sent: context values and text files in blocks, then the prompt."""
         blocks = [f"<{name}>\n{context_text(value)}\n</{name}>" for name, value in self.context]
+        blocks += [file.labelled() for file in self.attachments if file.is_text]
         return "\n\n".join([*blocks, self.prompt])
+
+    def media(self) -> tuple[Attachment, ...]:
+        """The attachments that are not text, each of which the vendor has a form for, or none."""
+        return tuple(file for file in self.attachments if not file.is_text)
 
     def key_parts(self) -> dict[str, Any]:
         """
@@ -122,22 +175,23 @@ class Request:
         Settings that the caller did not choose are absent, an unnamed model is `default`; call ids
         are written 1, 2, … by order, and the vendor's own blocks are left out.
         """
-        chosen: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("max_tokens", "temperature", "seed")
-            if name in self.keyed and getattr(self, name) is not None
-        }
+        chosen: dict[str, Any] = {}
+        for name in ("max_tokens", "temperature", "seed"):
+            if name in self.keyed and getattr(self, name) is not None:
+                chosen[name] = getattr(self, name)
+        if "max_tokens" in chosen and self.chosen_max_tokens is not None:
+            chosen["max_tokens"] = self.chosen_max_tokens
         if self.params and "params" in self.keyed:
             chosen["params"] = dict(self.params)
         return {
             "target": self.target,
             "system": self.system if "system" in self.keyed else None,
             "prompt": self.prompt,
-            "context": [list(pair) for pair in self.context],
+            "context": list(map(list, self.context)),
             "messages": _messages(self.messages),
             "tools": [[tool.name, tool.description, tool.target] for tool in self.tools],
             "files": [[file.media_type, file.size, file.sha256] for file in self.attachments],
-            "model": f"{self.provider}/{self.model}" if "model" in self.keyed else "default",
+            "model": f"{self.provider}/{self.model}" if "model" in self.keyed else UNNAMED,
             "params": chosen,
             "sample": self.sample,
         }
@@ -155,14 +209,14 @@ def complete(request: Request, **late: Any) -> None:
     as long as to play an answer.
     """
     for name, value in late.items():
-        object.__setattr__(request, name, value)
+        setattr(request, name, value)
 
 
 def key_of(parts: Mapping[str, Any]) -> str:
     """Return the key of a request with these `key_parts`."""
     target, *rest = _in_order(parts)
     # The canonical text of ["ask", target, *rest], of which the target is written once.
-    text = f'["ask",{_target_text(target)},{canonical(rest)[1:]}'
+    text = f'["ask",{target_text(target)},{canonical(rest)[1:]}'
     return "k1:" + sha256(text.encode()).hexdigest()[:32]
 
 
@@ -170,7 +224,8 @@ _texts: dict[int, tuple[Any, str]] = {}
 """Canonical texts of descriptors, which are never changed, by the very object."""
 
 
-def _target_text(target: Any) -> str:
+def target_text(target: Any) -> str:
+    """Return the canonical text of a descriptor."""
     kept = _texts.get(id(target))
     if kept is not None and kept[0] is target:
         return kept[1]
@@ -204,15 +259,18 @@ _in_order = itemgetter(
 
 
 def _messages(messages: tuple[Message, ...]) -> list[Any]:
+    count = 0
     numbers: dict[str, int] = {}
     turns: list[Any] = []
     for message in messages:
-        calls = [
-            [numbers.setdefault(call.id, len(numbers) + 1), call.name, call.arguments]
-            for call in message.tool_calls
-        ]
+        calls: list[Any] = []
+        for call in message.tool_calls:
+            # Also where its id is that of an earlier one: not every server tells turns apart.
+            count += 1
+            numbers[call.id] = count
+            calls.append([count, call.name, call.arguments])
         results = [
-            [numbers.setdefault(result.id, len(numbers) + 1), result.text, result.failed]
+            [numbers.get(result.id, 0), result.text, result.failed]
             for result in message.tool_results
         ]
         turns.append([message.role, message.text, calls, results])

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any
 
 from ingot._messages import ToolCall
+from ingot._record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from decimal import Decimal
 
     from ingot.errors import IngotError
 
 __all__ = ["Outcome", "Response", "ToolCall", "Usage"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Usage:
     """
     Tokens of one exchange, or of several added up.
@@ -59,7 +61,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Response:
     """
     One model turn, as any vendor says it.
@@ -68,6 +70,7 @@ class Response:
         text: What the model wrote for the caller, its text parts joined; None when there is none.
         tool_calls: Calls that the model asks for, in order.
         usage: Tokens; None when the other end did not say.
+        cost: US dollars, where the other end says it; None leaves it to the price table.
         stop_reason: Why the model stopped, in the vendor's word; None when it did not say.
         empty_reason: Why there is no (whole) answer: `refusal`, `content_filter`, `truncated`,
             `empty_body`, `no_content_blocks`, `tool_use_only`, `thinking_only` or `blank`; None
@@ -78,11 +81,14 @@ class Response:
         request_id: The vendor's id of the exchange; None when it gave none.
         kinds: Types of the blocks of the reply, in order, for messages about empty replies.
         blocks: The turn in the vendor's own form, to be echoed back in a following turn.
+        draft: Whether it was written while tools were on offer by a server that cannot be held to a
+            schema at the same time; the flow then asks once more, without tools.
     """
 
     text: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
+    cost: Decimal | None = None
     stop_reason: str | None = None
     empty_reason: str | None = None
     explanation: str | None = None
@@ -90,9 +96,10 @@ class Response:
     request_id: str | None = None
     kinds: tuple[str, ...] = ()
     blocks: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    draft: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Outcome:
     """
     What became of one request.

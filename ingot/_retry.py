@@ -52,6 +52,8 @@ class Retry:
             error: Why this one failed.
             elapsed: Seconds since the first request began.
         """
+        if error.overcome:
+            return 0.0
         if (
             error.replayed
             or not error.retryable

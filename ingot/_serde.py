@@ -73,19 +73,23 @@ def loads(
     return value
 
 
-def dumps(value: Any) -> str:
+def dumps(value: Any, *, sort: bool = True) -> str:
     """
     Write *value* as the one line that digests are made over.
 
-    Keys are sorted by code point, nothing but `"`, the backslash and control characters is escaped,
-    and an integer that 64 bits do not hold is written as a float.
+    Nothing but `"`, the backslash and control characters is escaped, and an integer that 64 bits do
+    not hold is written as a float.
+
+    Args:
+        value: Any JSON value; tuples are arrays.
+        sort: Whether keys are sorted by code point; else they stand in their own order.
 
     Raises:
         TypeError: *value* holds what JSON has no form for, or a key that is no string.
         ValueError: *value* holds NaN, an infinity, a number out of range or half of a surrogate
             pair, or is nested too deeply.
     """
-    return _checked(value, None)
+    return _checked(value, None, sort=sort)
 
 
 def pretty(value: Any) -> str:
@@ -98,12 +102,12 @@ def pretty(value: Any) -> str:
         TypeError: See `dumps`.
         ValueError: See `dumps`.
     """
-    return _checked(value, "\n")
+    return _checked(value, "\n", sort=True)
 
 
-def _checked(value: Any, margin: str | None) -> str:
+def _checked(value: Any, margin: str | None, *, sort: bool) -> str:
     try:
-        text = _text(value, margin)
+        text = _text(value, margin, sort=sort)
         text.encode()
     except RecursionError:
         raise ValueError("the value is nested too deeply") from None
@@ -112,7 +116,7 @@ def _checked(value: Any, margin: str | None) -> str:
     return text
 
 
-def _text(value: Any, margin: str | None) -> str:
+def _text(value: Any, margin: str | None, *, sort: bool) -> str:
     """The text of *value*; *margin* is the line break and indent it stands at, None for none."""
     if value is None or isinstance(value, bool | str):
         return json.dumps(value, ensure_ascii=False)
@@ -122,14 +126,18 @@ def _text(value: Any, margin: str | None) -> str:
         return _float_text(value)
     inner = None if margin is None else margin + "  "
     if isinstance(value, list | tuple):
-        return _block("[]", [_text(item, inner) for item in cast("list[Any]", value)], margin)
+        items = cast("list[Any]", value)
+        return _block("[]", [_text(item, inner, sort=sort) for item in items], margin)
     if not is_object(value):
         raise TypeError(f"JSON has no form for a {type(value).__name__}")
     names = [_name(key) for key in value]
-    if not isinstance(value, Ordered):
+    if sort and not isinstance(value, Ordered):
         names.sort()
     colon = ":" if margin is None else ": "
-    parts = [_text(name, None) + colon + _text(value[name], inner) for name in names]
+    parts = [
+        json.dumps(name, ensure_ascii=False) + colon + _text(value[name], inner, sort=sort)
+        for name in names
+    ]
     return _block("{}", parts, margin)
 
 

@@ -6,6 +6,13 @@ Every error that ingot raises, in one tree.
     ├── PromptError                   nothing to say, or it cannot be said (a ValueError)
     ├── UnsupportedTypeError          T cannot be asked for (also a TypeError)
     │   └── TypeExpressionError       a text that should name a type does not
+    ├── FileAccessError               a file that cannot be used, or must not be (an OSError)
+    ├── BudgetExceededError           a budget does not cover the next request
+    │   └── TurnLimitError            the model took as many turns as it may
+    ├── PolicyError                   a policy denies what a tool does
+    ├── ToolDefinitionError           a function cannot be a tool (also a TypeError)
+    ├── ToolResultError               a tool returned what a model cannot be told (a TypeError)
+    ├── ToolError                     a tool failed, and its errors are to be raised
     ├── ProviderError                 the other end failed; `retryable`: try later
     │   ├── ProviderAuthError         the key, the account or its credit was turned down
     │   ├── ProviderRateLimitError    too many requests or tokens for now
@@ -32,22 +39,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ingot._acting_errors import (
+    BudgetExceededError,
+    PolicyError,
+    ToolDefinitionError,
+    ToolError,
+    ToolResultError,
+    TurnLimitError,
+)
+from ingot._error import IngotError
 from ingot._problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from decimal import Decimal
-
-    from ingot._response import Usage
 
 __all__ = [
     "AnswerError",
+    "BudgetExceededError",
     "ContentFilteredError",
     "EmptyAnswerError",
+    "FileAccessError",
     "IngotError",
     "InvalidAnswerError",
     "MismatchedAnswerError",
     "NotConfiguredError",
+    "PolicyError",
     "Problem",
     "PromptError",
     "ProviderAuthError",
@@ -57,7 +73,11 @@ __all__ = [
     "ProviderTimeoutError",
     "ProviderUnavailableError",
     "RefusedError",
+    "ToolDefinitionError",
+    "ToolError",
+    "ToolResultError",
     "TruncatedError",
+    "TurnLimitError",
     "TypeExpressionError",
     "UnexpectedToolCallError",
     "UnreadableAnswerError",
@@ -66,49 +86,6 @@ __all__ = [
 
 _SHOWN = 20
 """Problems of one answer that a message spells out; the rest is counted."""
-
-
-def _rebuild(cls: type[IngotError], args: tuple[Any, ...], facts: dict[str, Any]) -> IngotError:
-    error = cls.__new__(cls, *args)
-    error.args = args
-    error.__dict__.update(facts)
-    return error
-
-
-class IngotError(Exception):
-    """
-    Base of all errors of ingot.
-
-    Attributes:
-        message: What happened, in one sentence.
-        advice: The way out, or None where there is none to name.
-        usage: Tokens of all attempts of the ask that failed; None when none were counted.
-        attempts: Requests that were sent for the ask that failed.
-        model: The model that was asked, as `provider/model`; None before one was chosen.
-    """
-
-    code: ClassVar[str] = "ingot"
-    usage: Usage | None = None
-    attempts: int = 0
-    model: str | None = None
-
-    def __init__(self, message: str, *, advice: str | None = None) -> None:
-        self.message = message
-        self.advice = advice
-        super().__init__(message)
-
-    def __str__(self) -> str:
-        return f"{self.message}; {self.advice}" if self.advice else self.message
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (type(self), self.args, dict(self.__dict__)))
-
-    @property
-    def cost(self) -> Decimal | None:
-        """US dollars of all attempts, by the installed price table; None when unknown."""
-        from ingot._price import price
-
-        return price(self.model, self.usage)
 
 
 class NotConfiguredError(IngotError):
@@ -163,6 +140,23 @@ class TypeExpressionError(UnsupportedTypeError):
         super().__init__(target, at + reason, advice=advice)
 
 
+class FileAccessError(IngotError, OSError):
+    """
+    A file that is missing, is no plain file, or lies where it must not be opened.
+
+    Attributes:
+        handle: The path as it was given, without the folders of an absolute one.
+        reason: Why it cannot be used.
+    """
+
+    code = "file"
+
+    def __init__(self, handle: str, reason: str, *, advice: str | None = None) -> None:
+        self.handle = handle
+        self.reason = reason
+        super().__init__(f"the file {handle!r} cannot be used: {reason}", advice=advice)
+
+
 class ProviderError(IngotError):
     """
     The other end of the line failed.
@@ -171,6 +165,7 @@ class ProviderError(IngotError):
         provider: Name of the provider that failed.
         retryable: Whether the same request may succeed later.
         replayed: Whether it comes from a recording; then it is not tried again.
+        overcome: Whether, in that recording, a later request got through.
         status: HTTP status, or None when there was none.
         retry_after: Seconds that the other end asked to wait; None when it did not say.
         request_id: The vendor's id of the exchange, or None.
@@ -180,6 +175,7 @@ class ProviderError(IngotError):
     code = "provider_error"
     retryable: bool = False
     replayed: bool = False
+    overcome: bool = False
 
     def __init__(
         self,
@@ -396,3 +392,7 @@ class MismatchedAnswerError(InvalidAnswerError):
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
         message = f"the reply does not fit `{target}`: {shown}{more}"
         super().__init__(message, target=target, problems=problems, **facts)
+
+
+for _name in __all__:
+    globals()[_name].__module__ = __name__  # where to import it from, in tracebacks and pickles

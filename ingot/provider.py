@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ingot._clients import Clients
+from ingot._conceal import concealed
+from ingot._echo import as_arguments, as_input, read_exactly, sendable, with_ids
 from ingot._fields import as_count, as_object, as_objects, as_text
 from ingot._json import is_object
 from ingot._messages import Message, ToolCall, ToolResult
-from ingot._params import merge_params, refuse_settings
+from ingot._params import merge_params, refuse_attachments, refuse_settings
 from ingot._redact import is_address, public_url, redact
 from ingot._request import Attachment, Format, Request, ToolDeclaration
 from ingot._response import Outcome, Response, Usage
@@ -26,6 +29,7 @@ from ingot.errors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ingot._effects import Consult, Invocation
     from ingot.errors import IngotError
 
 __all__ = [
@@ -33,6 +37,7 @@ __all__ = [
     "Format",
     "Message",
     "Outcome",
+    "Performer",
     "Provider",
     "Request",
     "Response",
@@ -41,14 +46,19 @@ __all__ = [
     "ToolDeclaration",
     "ToolResult",
     "Usage",
+    "as_arguments",
     "as_count",
+    "as_input",
     "as_object",
     "as_objects",
     "as_text",
     "failure",
     "failure_in_body",
     "merge_params",
+    "read_exactly",
+    "refuse_attachments",
     "refuse_settings",
+    "with_ids",
 ]
 
 
@@ -66,6 +76,7 @@ class Provider(ABC):
         show_schema: Whether the model is shown the schema also where the server enforces it.
         default_model: The model that is asked when none is named.
         default_max_tokens: The bound of an answer when none is set; None for no bound.
+        media_types: Types of attachments beside text that it can be sent.
     """
 
     name: str = "provider"
@@ -73,6 +84,7 @@ class Provider(ABC):
     show_schema: bool = False
     default_model: str = "default"
     default_max_tokens: int | None = None
+    media_types: frozenset[str] = frozenset()
 
     @classmethod
     def obstacle(cls) -> str | None:
@@ -101,6 +113,23 @@ class Provider(ABC):
         """Learn that an ask ended, and with which error; nothing by default."""
 
 
+class Performer(ABC):
+    """Stands before tools and people, as a cassette does: it remembers what came of asking them."""
+
+    @abstractmethod
+    def recall(self, asked: Invocation | Consult) -> Any:
+        """
+        Return what came of it: a `Returned`, or a person's answer; None to have it done now.
+
+        Raises:
+            Exception: It must not be done, as it should be remembered and is not.
+        """
+
+    @abstractmethod
+    def keep(self, asked: Invocation | Consult, result: Any) -> None:
+        """Remember *result*; it is kept when this returns."""
+
+
 class SDKProvider(Provider):
     """
     A provider that speaks through a vendor's SDK.
@@ -113,6 +142,10 @@ class SDKProvider(Provider):
         base_url: Where the server is; None for the vendor's own or what its environment variable
             says.
         api_key: The key; None for what the vendor's environment variable says.
+
+    Attributes:
+        drafts: Whether its server cannot be held to a schema while tools are on offer; the answers
+            that it writes then are marked as drafts.
     """
 
     extra: ClassVar[str]
@@ -120,6 +153,7 @@ class SDKProvider(Provider):
     key_variables: ClassVar[tuple[str, ...]] = ()
     url_variable: ClassVar[str | None] = None
     host: ClassVar[str] = ""
+    drafts: bool = False
 
     def __init__(self, *, base_url: str | None = None, api_key: str | None = None) -> None:
         self.base_url = base_url or (os.environ.get(self.url_variable or "") or None)
@@ -220,23 +254,25 @@ class SDKProvider(Provider):
 
     def send(self, request: Request) -> Response:
         """Send *request* through the SDK's blocking client."""
-        arguments = self.encode(request)
+        arguments = self._arguments(request)
         client = self._clients.blocking(lambda: self._connected(awaiting=False))
-        try:
-            raw = self.create(client, arguments)
-        except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
-            raise self._failed(error)  # noqa: B904 (it carries its cause)
-        return self._read(raw)
+        with concealed(request.attachments, self.module):
+            try:
+                raw = self.create(client, arguments)
+            except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
+                raise self._failed(error)  # noqa: B904 (it carries its cause)
+            return self._read(raw, request)
 
     async def asend(self, request: Request) -> Response:
         """Send *request* through the SDK's client of the running event loop."""
-        arguments = self.encode(request)
+        arguments = self._arguments(request)
         client = await self._clients.awaiting(lambda: self._connected(awaiting=True))
-        try:
-            raw = await self.create(client, arguments)
-        except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
-            raise self._failed(error)  # noqa: B904 (it carries its cause)
-        return self._read(raw)
+        with concealed(request.attachments, self.module):
+            try:
+                raw = await self.create(client, arguments)
+            except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
+                raise self._failed(error)  # noqa: B904 (it carries its cause)
+            return self._read(raw, request)
 
     def _connected(self, *, awaiting: bool) -> Any:
         if not self.installed():
@@ -263,12 +299,18 @@ class SDKProvider(Provider):
                 advice="see base_url, and the variables of proxies and certificates",
             ) from error
 
-    def _read(self, raw: Any) -> Response:
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        refuse_attachments(request, self.name, self.media_types)
+        arguments = self.encode(request)
+        # Turns of the model and results of tools hold what no caller wrote.
+        return sendable(arguments) if request.messages else arguments
+
+    def _read(self, raw: Any, request: Request) -> Response:
         http = raw.http_response
         request_id = http.headers.get("x-request-id") or http.headers.get("request-id")
         content: bytes = http.content
         try:
-            body = json.loads(content)
+            body = read_exactly(content)
         except (ValueError, RecursionError) as error:
             raise self._not_json(content, error, http.status_code, request_id) from None
         if not is_object(body):
@@ -279,7 +321,14 @@ class SDKProvider(Provider):
                 request_id=request_id,
                 advice=self._look_at_url(),
             )
-        return self.decode(body, request_id=request_id)
+        try:
+            read = self.decode(body, request_id=request_id)
+        except RecursionError as error:
+            raise self._not_json(content, error, http.status_code, request_id) from None
+        undone = self.drafts and request.tools and not read.tool_calls
+        if undone and request.format is not None and request.format.constrained:
+            return replace(read, draft=True)
+        return read
 
     def _not_json(
         self, content: bytes, error: Exception, status: int, request_id: str | None

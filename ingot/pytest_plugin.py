@@ -12,6 +12,7 @@ from ingot._pytest.orphans import Collected
 from ingot._pytest.places import Places
 from ingot._pytest.standin import StandIn
 from ingot._pytest.totals import Totals, told_of
+from ingot._pytest.verdicts import fail, first_line, left_over, report_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ingot._pytest.options import Mark, Options
-    from ingot.cassette.ledger import Entry
     from ingot.cassette.recorder import Cassette
 
-__all__ = ["ingot_cassette", "pytest_addoption", "pytest_configure", "pytest_runtest_setup"]
+__all__ = [
+    "ingot_cassette",
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_runtest_setup",
+]
 
 _DRIFTED = "ingot/drifted"
 
@@ -138,7 +143,7 @@ class Plugin:
             fault = self._ended(stand_in, collector.nodeid, failed=report.failed)
             if fault and report.passed:
                 report.outcome = "failed"
-                report.longrepr = _shown(fault)
+                report.longrepr = shown(fault)
         return report
 
     # One test
@@ -186,10 +191,10 @@ class Plugin:
 
     def _judge(self, item: pytest.Item, run: Run, report: pytest.TestReport) -> None:
         stand_in = run.stand_in
-        text = _report(stand_in.news())
+        text = report_of(stand_in.news())
         if text and not report.failed:
-            _fail(report, text)
-        elif text and _first_line(text) not in str(report.longrepr):
+            fail(report, text)
+        elif text and first_line(text) not in str(report.longrepr):
             report.sections.append(("ingot", text))
         run.failed |= report.failed
         run.spared |= report.skipped or hasattr(report, "wasxfail")
@@ -202,7 +207,7 @@ class Plugin:
             verdict = "ignore"
         fault = self._ended(stand_in, item.nodeid, failed=run.failed, unused=verdict)
         if fault:
-            _fail(report, fault)
+            fail(report, fault)
         report.ingot = self._pending  # type: ignore[attr-defined]  # reaches the controller of xdist
         self._pending = []
 
@@ -238,7 +243,7 @@ class Plugin:
         stand_in.enter()
         try:
             value = yield
-            text = _report(stand_in.news())
+            text = report_of(stand_in.news())
             if text:
                 pytest.fail(f"{who}: {text}", pytrace=False)
             passed = True
@@ -259,22 +264,21 @@ class Plugin:
             only = "|".join(self._last.get(test, ()))
             mode = mode if only else "replay"
         about = {"test": test} if fixture is None else {"test": test, "fixture": fixture}
-        shared = mark is not None and mark.cassette is not None
-        return StandIn(path, mode, about, options, only=only, shared=shared)
+        return StandIn(path, mode, about, options, only=only, mark=mark)
 
     def _ended(self, stand_in: StandIn, who: str, *, failed: bool, unused: str = "ignore") -> str:
         """Close a cassette, and say what is wrong with it."""
         faults: list[str] = []
         notes: list[str] = []
-        text = _report(stand_in.news())
+        text = report_of(stand_in.news())
         if text:
             faults.append(text)
-        left: list[tuple[str, str]] = []
+        left: list[dict[str, Any]] = []
         try:
             if unused != "ignore" and not failed and not text:
                 left = stand_in.unused()
             if left:
-                (faults if unused == "fail" else notes).append(_unused(stand_in, who, left))
+                (faults if unused == "fail" else notes).append(left_over(stand_in, who, left))
             size = stand_in.close(failed=failed or bool(text))
             if size > self._options.large:
                 notes.append(f"{stand_in.path} has {size // 1024} KiB; split it, or say less")
@@ -283,7 +287,7 @@ class Plugin:
         if failed and stand_in.mode == "refresh" and stand_in.is_used:
             notes.append(f"{who} failed, so its recording was left as it was: {stand_in.path}")
         if stand_in.is_used:
-            self._pending.append(told_of(stand_in, who, len(left), notes))
+            self._pending.append(told_of(stand_in, who, left, notes))
             self._closed.append((who, stand_in))
         return "\n".join(faults)
 
@@ -358,37 +362,3 @@ class Plugin:
         line = self._totals.line()
         if line is not None:
             write(line)
-
-
-def _report(entries: list[Entry]) -> str:
-    """What must not be swallowed, each once."""
-    errors = dict.fromkeys(str(entry.error) for entry in entries if entry.error is not None)
-    return "\n".join(errors)
-
-
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0]
-
-
-def _unused(stand_in: StandIn, who: str, left: list[tuple[str, str]]) -> str:
-    count = "a recorded answer was" if len(left) == 1 else f"{len(left)} recorded answers were"
-    lines = [f"{stand_in.path}: {count} not asked for"]
-    lines += [f"  {site}  {said[:60]!r}" for site, said in left[:10]]
-    return "\n".join([*lines, f"  drop what is not asked for:  pytest {who!r} --ingot=refresh"])
-
-
-def _fail(report: pytest.TestReport, text: str) -> None:
-    if report.failed:
-        report.sections.append(("ingot", text))
-        return
-    report.outcome = "failed"
-    report.longrepr = _shown(text)
-    if hasattr(report, "wasxfail"):
-        del report.wasxfail
-
-
-def _shown(text: str) -> Any:
-    """A failure that says *text*, and no line of this plugin."""
-    with pytest.raises(pytest.fail.Exception) as caught:
-        pytest.fail(text, pytrace=False)
-    return caught.getrepr(style="value")

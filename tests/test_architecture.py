@@ -18,15 +18,27 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("_json", "_price", "_problem", "_redact", "_spelling"),
-    ("_fields", "_given", "_serde", "_signatures", "errors"),
-    ("_clients", "_messages", "_retry", "_wire_errors", "_shape.content", "_shape.format"),
-    ("_kinds",),
-    ("_config", "_prompt", "_request", "_response", "typenames"),
-    ("_answer", "_params", "_shape"),
-    ("_flow", "provider"),
-    ("_drive", "_registry"),
-    ("cassette",),
+    ("_beside", "_descent", "_json", "_price", "_problem", "_record", "_redact", "_spelling"),
+    ("_error", "_process"),
+    ("_acting_errors",),
+    ("_echo", "_fields", "_given", "_row", "_serde", "_signatures", "errors"),
+    ("_root",),
+    ("_budget", "_clients", "_context", "_messages", "_policy", "_retry", "_wire_errors"),
+    ("_shape.content", "_shape.format"),
+    ("_kinds", "_workspace"),
+    ("_handles",),
+    ("_prompt", "_request", "_response", "typenames"),
+    ("_answer", "_attach", "_budget.estimate", "_conceal", "_params", "_shape", "events"),
+    ("_effects",),
+    ("_tool_result", "_tool_signature"),
+    ("_tool",),
+    ("_offer",),
+    ("_acting_kinds", "_budget.meter", "_people", "_telling"),
+    ("_calls", "_settings"),
+    ("_acting", "_config", "_flow", "provider"),
+    ("_perform", "_registry"),
+    ("_drive",),
+    ("cassette", "exec"),
     ("testing", "_question"),
     ("_ask",),
     ("",),
@@ -37,9 +49,17 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 """Lowest first; a module imports only from floors below its own, and within its own room."""
 
 WORLD = {
-    "time": {"_drive", "_wire_errors"},
-    "asyncio": {"_drive", "provider", "_clients", "cassette.lanes"},
-    "subprocess": set[str](),
+    "time": {"_budget.ledger", "_budget.meter", "_drive", "_process", "_wire_errors"},
+    "asyncio": {
+        "_beside",
+        "_drive",
+        "_perform",
+        "_process",
+        "provider",
+        "_clients",
+        "cassette.lanes",
+    },
+    "subprocess": {"_process"},
     "socket": {"testing"},
     "importlib.metadata": {"", "_registry"},
     "os.environ": {
@@ -52,7 +72,7 @@ WORLD = {
         "cassette.modes",
         "cassette.veil",
     },
-    "open": set[str](),
+    "open": {"_root"},
     "print": set[str](),
 }
 """Rooms that may touch what, of `ingot` apart from its command line."""
@@ -64,6 +84,9 @@ PLUGINS = sorted((ROOT / "providers").rglob("*.py"))
 def name_of(path: Path) -> str:
     parts = path.relative_to(ROOT / "ingot").with_suffix("").parts
     return ".".join(parts).removesuffix("__init__").removesuffix(".")
+
+
+KNOWN = {"ingot." + name_of(path) for path in MODULES}
 
 
 def floor_of(name: str) -> int:
@@ -98,8 +121,7 @@ def imports(path: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             submodules = {f"{node.module}.{alias.name}" for alias in node.names}
-            known = {"ingot." + name_of(other) for other in MODULES}
-            found |= submodules & known or {node.module}
+            found |= submodules & KNOWN or {node.module}
     return {name.removeprefix("ingot.") for name in found if name.startswith("ingot.")}
 
 
@@ -223,11 +245,12 @@ def test_every_plugin_is_packed_and_announced() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packed = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     announced = project["project"]["entry-points"]["ingot.providers"].values()
+    plugins = {value.partition(":")[0] for value in announced if not value.startswith("ingot.")}
     folders = sorted(p.name for p in (ROOT / "providers").iterdir() if p.is_dir())
     folders = [name for name in folders if not name.startswith((".", "_"))]
 
     assert folders == sorted(p.removeprefix("providers/") for p in packed if "/" in p)
-    assert folders == sorted({value.partition(":")[0] for value in announced})
+    assert folders == sorted(plugins)
     assert [n for n in folders if not (ROOT / "providers" / n / "py.typed").is_file()] == []
 
 

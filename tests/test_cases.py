@@ -38,6 +38,8 @@ CLASSES: dict[str, tuple[type[BaseException], ...]] = {
     "ConnectionError": (errors.ProviderUnavailableError,),
     "TimeoutError": (errors.ProviderTimeoutError,),
     "KeyError": (KeyError,),
+    "ToolLoopError": (errors.TurnLimitError,),
+    "FileError": (errors.FileAccessError,),
 }
 """The placeholders of the cases, as classes of ours."""
 

@@ -7,12 +7,14 @@ import functools
 import json
 import os
 import random
+import shutil
 import signal
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from cassette_kit import Bomb, Echo, child, ended, names
@@ -25,6 +27,9 @@ from ingot.cassette.errors import (
 )
 from ingot.cassette.store import dump, load, recover
 from ingot.testing import Script, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SEED = 20261201
 
@@ -100,24 +105,15 @@ def by_executor(prompts: list[str]) -> dict[str, str]:
 WAYS = (by_gather, by_tasks, by_threads, by_executor)
 
 
-def rounds(path: Path, count: int) -> None:
+@pytest.mark.parametrize("count", [2, pytest.param(250, marks=pytest.mark.slow)])
+def test_every_prompt_gets_its_own_answer_however_they_are_asked(path: Path, count: int) -> None:
+    """The order of calls, threads and tasks decides nothing: of each way so many shufflings."""
     rng = random.Random(SEED)
     recorded(path, PROMPTS)
     for _ in range(count):
         for way in WAYS:
             with Cassette(path, unused="fail"):
                 assert way(shuffled(rng)) == {p: p for p in PROMPTS}
-
-
-def test_every_prompt_gets_its_own_answer_however_they_are_asked(path: Path) -> None:
-    """The order of calls, threads and tasks decides nothing."""
-    rounds(path, 2)
-
-
-@pytest.mark.slow
-def test_every_prompt_gets_its_own_answer_a_thousand_times(path: Path) -> None:
-    """As above, with 1,000 shufflings."""
-    rounds(path, 250)
 
 
 ASKER = """
@@ -447,20 +443,28 @@ FULL = """
     from ingot.cassette.errors import CassetteError
     ask(str, "warm", model=Echo())
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.RLIM_INFINITY))
+    room, asked = int(sys.argv[2]), int(sys.argv[3])
     try:
         with Cassette(sys.argv[1], "record"):
             for n in range(50):
+                if n == asked:
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
                 print(ask(str, f"Question {n}?", model=Echo()), flush=True)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
     except CassetteError as error:
         print("failed:", error)
 """
 
 
-def test_a_full_disk_loses_nothing(path: Path) -> None:
-    """The ask that cannot be written fails, names the file and the way out; the rest is kept."""
+@pytest.mark.parametrize(("room", "asked"), [(5000, 0), (5000, 9), (100, 50)])
+def test_a_full_disk_loses_nothing(path: Path, room: int, asked: int) -> None:
+    """
+    What cannot be written fails, names the file and the way out; the rest is kept.
+
+    The disk is full before the first answer, after some, or when the file is written at the end.
+    """
     old = recorded(path, ["before"])
-    out = ended(child(FULL, path)).split("\n")
+    out = ended(child(FULL, path, room, asked)).split("\n")
     returned = [line for line in out if line.startswith("Question")]
     failed = [line for line in out if line.startswith("failed:")]
 
@@ -468,7 +472,7 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
     assert len(failed) == 1
     assert str(path) in failed[0]
     assert "make room" in failed[0]
-    assert path.read_bytes() == old or len(load(path)) == len(returned) + 1
+    assert path.read_bytes() == old
     with Cassette(path, "record"):
         for prompt in returned:
             assert ask(str, prompt, model=Bomb()) == prompt
@@ -486,6 +490,43 @@ def test_a_folder_that_cannot_be_is_told_before_anything_is_paid(tmp_path: Path)
     assert provider.heard == []
     assert str(path) in str(caught.value)
     assert (tmp_path / "file").read_text() == ""
+
+
+@pytest.fixture
+def sealed_folder() -> Iterator[Path]:
+    """A folder in which there is a cassette, and nothing can be written, whoever runs the tests."""
+    folder = Path(tempfile.mkdtemp())
+    recorded(folder / "a.json", ["before"])
+    folder.chmod(0o555)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield folder
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_paid(
+    sealed_folder: Path,
+) -> None:
+    """What is there can still be played, and stays as it is."""
+    path = sealed_folder / "a.json"
+    before = path.read_bytes()
+    provider = Echo()
+    with pytest.raises(CassetteError, match="cannot be written: Permission denied") as caught:
+        with Cassette(path, "record"):
+            ask(str, "new", model=provider)
+    with Cassette(path):
+        assert ask(str, "before", model=Bomb()) == "before"
+
+    assert provider.heard == []
+    assert str(path) in str(caught.value)
+    assert "make room, or the folder writable" in str(caught.value)
+    assert (path.read_bytes(), names(sealed_folder)) == (before, ["a.json"])
 
 
 # Check 7: several processes

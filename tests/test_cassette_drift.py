@@ -264,7 +264,6 @@ def test_tools_are_told_by_their_names() -> None:
     assert changes(old, new, {"t1:a": {"x": "int"}}, {"t1:b": {"x": "str"}}) == [
         "tools",
         '  ~ find.type.x: "int" -> "str"',
-        "unchanged: type",
     ]
 
 

@@ -477,7 +477,7 @@ def test_an_ask_that_fails_fails_alike_when_replayed(path: Path, name: str) -> N
 
 
 def test_an_error_that_passed_is_no_row(path: Path) -> None:
-    """A request that got through in the end is an answer and nothing else."""
+    """A request that got through in the end is an answer, which names what failed before it."""
     replies = iter([errors.ProviderUnavailableError("down"), 1])
     from ingot import Retry
 
@@ -485,7 +485,8 @@ def test_an_error_that_passed_is_no_row(path: Path) -> None:
     with Cassette(path, "record"):
         assert ask(int, "p", model=Echo(lambda _: next(replies)), retry=at_once) == 1
 
-    assert [sorted(a) for a in rows(path)[0]["answers"]] == [["served", "stop", "usage", "value"]]
+    (answer,) = rows(path)[0]["answers"]
+    assert (answer["value"], answer["retried"]) == (1, ["ProviderUnavailableError"])
 
 
 def test_a_plugins_own_error_is_replayed_as_the_nearest_of_ours(path: Path) -> None:
@@ -569,6 +570,23 @@ def test_an_answer_tells_who_gave_it(path: Path) -> None:
     assert told[0][0] == told[0][2] == "script/script"
     assert by_prompt["unnamed"]["provider"] == "script"
     assert "provider" not in by_prompt["named"]
+
+
+def test_a_model_of_the_environment_is_told_where_there_is_none(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key says `default`; who that was when it was recorded stands in the answer."""
+    monkeypatch.setenv("INGOT_MODEL", "script/x")
+    with Script([1]), Cassette(path, "record"):
+        live = ask.answer(int, "p")
+    for other in (None, "openai/gpt-5"):
+        monkeypatch.delenv("INGOT_MODEL", raising=False)
+        if other is not None:
+            monkeypatch.setenv("INGOT_MODEL", other)
+        with Cassette(path):
+            assert ask.answer(int, "p").model == live.model == "script/script"
+
+    assert rows(path)[0]["model"] == "default"
 
 
 def test_what_does_not_decide_the_answer_is_not_in_the_key(path: Path) -> None:

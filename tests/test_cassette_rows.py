@@ -6,85 +6,21 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, replace
-from enum import Enum
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
+from keyed import FULL, IMAGE, REQUESTS, TOOL, TURNS, Label, golden, keys
 from pydantic import BaseModel, Field
 
-from ingot import Json, Markdown, Text
 from ingot._messages import Message, ToolCall, ToolResult
 from ingot._shape.descriptor import descriptor_of
-from ingot.cassette.rows import key_of_row, lines, row_of, text_of
-from ingot.provider import Attachment, Request, ToolDeclaration
+from ingot.cassette.rows import holds, key_of_row, lines, row_of, text_of
+from ingot.provider import Request
 
-GOLDEN = Path(__file__).parent / "data" / "keys.json"
-ALL = frozenset({"model", "system", "max_tokens", "temperature", "seed", "params"})
-
-
-class Color(Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-class Label(BaseModel):
-    """How a ticket is filed."""
-
-    kind: Literal["billing", "bug"]
-    urgency: Annotated[int, Field(ge=1, le=5)] = 3
-
-
-@dataclass
-class Point:
-    x: float
-    y: float
-
-
-def asked(target: Any = int, prompt: str = "How many?", **parts: Any) -> Request:
-    """A request for *target*."""
-    named = {"provider": "openai", "model": "gpt-5", **parts}
-    return Request(target=descriptor_of(target), prompt=prompt, **named)
-
-
-TOOL = ToolDeclaration(
-    name="find", description="Finds.", parameters={}, target=descriptor_of(Label)
-)
-TURNS = (
-    Message(
-        role="assistant", text="Hm.", tool_calls=(ToolCall(id="c7", name="f", arguments="{}"),)
-    ),
-    Message(role="user", tool_results=(ToolResult(id="c7", text='"no"', failed=True),)),
-)
-IMAGE = Attachment(media_type="image/png", size=3, sha256="ab" * 32, name="a.png", content=b"abc")
-
-REQUESTS: dict[str, Request] = {
-    "plain": asked(),
-    "named model": asked(keyed=ALL),
-    "system": asked(system="Be brief.\nBe kind.", keyed=ALL),
-    "system from elsewhere": asked(system="Be brief."),
-    "lines": asked(prompt="One.\n\nTwo.\n"),
-    "carriage returns": asked(prompt="One.\r\nTwo."),
-    "other scripts": asked(prompt="Zażółć 漢字 🙂 \u2028"),
-    "text in context": asked(context=(("doc", "a\nb"),)),
-    "values in context": asked(context=(("n", None), ("d", {"b": [1, 2.5], "a": True}))),
-    "numbers": asked(temperature=0.0, seed=7, max_tokens=9, keyed=ALL),
-    "params": asked(params={"top_p": 0.5, "x": {"b": 1, "a": [None]}}, keyed=ALL),
-    "sample number": asked(sample=0),
-    "sample text": asked(sample=""),
-    "turns": asked(messages=TURNS),
-    "tools": asked(tools=(TOOL, replace(TOOL, name="g", description=None))),
-    "tool of no words": asked(tools=(replace(TOOL, description=""),)),
-    "files": asked(attachments=(IMAGE,)),
-    "prose": asked(Text),
-    "markdown": asked(Markdown),
-    "free json": asked(Json),
-    "model class": asked(Label),
-    "list of enum": asked(list[Color]),
-    "dataclass": asked(dict[str, Point]),
-    "union": asked(int | str | None),
-}
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize("text", ["", "a", "a\n", "\n\na", "a\r\nb\r", " a \u2028 b"])
@@ -104,42 +40,55 @@ def test_a_row_has_the_key_of_its_request(name: str) -> None:
     assert key_of_row(row, types) == request.digest()
 
 
-def golden() -> dict[str, str]:
-    return {name: request.digest() for name, request in REQUESTS.items()}
-
-
 def test_keys_are_what_they_were() -> None:
     """A key that changes makes every recording of every user worthless."""
-    assert golden() == json.loads(GOLDEN.read_text())
+    assert keys() == golden()
+    assert len(golden()) >= 60
+
+
+def keys_in_a_child(**environ: str) -> Any:
+    """The keys as another process makes them."""
+    code = "import json, keyed; print(json.dumps(keyed.keys()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environ},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_keys_do_not_hang_on_the_hash_seed(seed: str) -> None:
     """In a process with another order of sets, keys are the same."""
-    code = "import json, test_cassette_rows as t; print(json.dumps(t.golden()))"
-    env = {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    out = subprocess.run(
-        [sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True
-    ).stdout
-
-    assert json.loads(out) == json.loads(GOLDEN.read_text())
+    assert keys_in_a_child(PYTHONHASHSEED=seed) == golden()
 
 
-FULL = asked(
-    Label,
-    "One.\nTwo.",
-    system="Be brief.",
-    context=(("doc", "abc"), ("d", {"a": [1, 2]})),
-    messages=TURNS,
-    tools=(TOOL,),
-    attachments=(IMAGE,),
-    max_tokens=9,
-    temperature=0.5,
-    seed=1,
-    params={"top_p": 1},
-    sample=1,
-    keyed=ALL,
-)
+def lowest() -> str:
+    """The oldest pydantic that ingot takes, as pip reads it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = next(one for one in project["dependencies"] if one.startswith("pydantic>"))
+    return str(needed).partition(",")[0].replace(">=", "==")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["lowest", "newest"])
+def test_keys_do_not_hang_on_the_version_of_pydantic(tmp_path: Path, which: str) -> None:
+    """A recording outlives an upgrade: the oldest and the newest pydantic make the same keys."""
+    wanted = lowest() if which == "lowest" else "pydantic"
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    done = subprocess.run([*pip, "--target", str(tmp_path), wanted], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"{wanted} cannot be had here: {done.stderr.strip()[-200:]}")
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    code = "import pydantic; print(pydantic.__file__)"
+    env = {"PYTHONPATH": path}
+    found = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+
+    assert found.stdout.startswith(str(tmp_path))
+    for seed in ("1", "2"):
+        assert keys_in_a_child(PYTHONHASHSEED=seed, PYTHONPATH=path) == golden()
 
 
 class Label2(BaseModel):
@@ -281,3 +230,52 @@ def test_an_edited_row_has_another_key(part: str) -> None:
     row.setdefault("model", "default")
 
     assert key_of_row(row, types) != FULL.digest()
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_row_does_not_plainly_hold_another_request(name: str) -> None:
+    """What is compared part by part is no laxer than the key."""
+    row, types = row_of(FULL, FULL.digest(), "a.py:f")
+
+    assert not holds(row, types, CHANGED[name].key_parts())
+
+
+PLAIN = Request(
+    provider="",
+    model="default",
+    target=descriptor_of(Literal[1]),
+    prompt="One.\nTwo.",
+    system="Be brief.",
+    keyed=frozenset({"system"}),
+)
+
+
+def test_a_row_plainly_holds_its_request() -> None:
+    """Also after it was written and read; that spares most rows a digest."""
+    row, types = json.loads(json.dumps(row_of(PLAIN, PLAIN.digest(), "a.py:f")))
+
+    assert holds(row, types, PLAIN.key_parts())
+
+
+@pytest.mark.parametrize("edited", [True, 1.0, "1", 2], ids=repr)
+def test_a_row_whose_type_was_edited_does_not_hold_its_request(edited: Any) -> None:
+    """Python takes 1, 1.0 and true for equal; a key does not."""
+    row, types = row_of(PLAIN, PLAIN.digest(), "a.py:f")
+    text = json.dumps(types)
+    assert text.count("[1]") == 1
+    types = json.loads(text.replace("[1]", json.dumps([edited])))
+
+    assert not holds(row, types, PLAIN.key_parts())
+    assert key_of_row(row, types) != PLAIN.digest()
+
+
+@pytest.mark.parametrize(
+    "part", [{"sample": 0}, {"sample": ""}, {"params": {"seed": 0}}, {"system": []}], ids=repr
+)
+def test_a_row_to_which_something_was_added_does_not_hold_its_request(part: Any) -> None:
+    """Nor does one that something was taken from."""
+    row, types = row_of(PLAIN, PLAIN.digest(), "a.py:f")
+    taken = replace(PLAIN, sample=0)
+
+    assert not holds(row | part, types, PLAIN.key_parts())
+    assert not holds(row, types, taken.key_parts())

@@ -78,6 +78,7 @@ BAD: dict[str, tuple[Any, str, str]] = {
     "no version": (lambda t: '{"a": 1}', "no cassette", ""),
     "another thing": (lambda t: "[1]", "no cassette", ""),
     "nothing": (lambda t: "", "it breaks off", "record it anew"),
+    "half of it": (lambda t: json.dumps(t)[:200], "it breaks off", "record it anew"),
     "trailing text": (lambda t: json.dumps(t) + "x", "no JSON", "version control"),
     "no rows": (changed(rows={}), "a row lacks", "version control"),
     "half a row": (changed(rows=[{"kind": "ask"}]), "a row lacks", "version control"),
@@ -127,16 +128,19 @@ def test_bytes_that_are_no_text_are_refused(good: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["replay", "record", "verify"])
 def test_an_edited_request_is_refused_by_its_key(good: Path, mode: Any) -> None:
-    """A row answers what it was recorded for, or nothing."""
+    """A row answers what it was recorded for, or nothing; the file and the fix are named."""
     tree = json.loads(good.read_text())
-    tree["rows"][0]["prompt"] = ["Edited?"]
+    row = next(row for row in tree["rows"] if row["prompt"] == ["One?"])
+    row["prompt"] = ["Edited?"]
     good.write_text(json.dumps(tree))
-    key = tree["rows"][0]["key"]
-    with pytest.raises(CassetteKeyError, match=key), Cassette(good, mode):
-        ask(
-            *((str, "One?") if tree["rows"][0]["answers"][0]["value"] == "One?" else (int, "Two?")),
-            model=Echo(lambda _: "One?"),
-        )
+    before = good.read_bytes()
+    with pytest.raises(CassetteKeyError, match=row["key"]) as caught, Cassette(good, mode):
+        ask(str, "One?", model=Echo())
+
+    assert str(good) in str(caught.value)
+    assert "undo the edit of the request, or record it again" in str(caught.value)
+    assert good.read_bytes() == before
+    assert names(good.parent) == ["a.json"]
 
 
 def test_what_was_written_is_read_and_written_again_the_same(good: Path) -> None:

@@ -132,12 +132,66 @@ def test_what_people_answered_survives_a_refresh(tmp_path: Path) -> None:
     assert sorted(kinds) == ["ask", "human"]
 
 
+def test_people_are_asked_anew_where_that_is_meant(tmp_path: Path) -> None:
+    """Their rows go like all that was not asked; a pattern that does not mean them keeps them."""
+    path = tmp_path / "a.json"
+    kinds: list[list[str]] = []
+    for only in (None, "g", "f"):
+        save(path, lambda _: tape((HUMAN, 0, "yes")))
+        with Cassette(path, "refresh", human=True, only=only, in_ci=True) as cassette:
+            cassette.ready()
+        kinds.append([row["kind"] for row in json.loads(path.read_text())["rows"]])
+
+    assert kinds == [[], ["human"], []]
+
+
+@pytest.mark.parametrize(
+    ("values", "played"),
+    [("a", "aaaa"), ("aa", "aaaa"), ("abc", "abcc"), ("", [None] * 4)],
+)
+def test_the_last_answer_is_played_again_where_that_is_meant(
+    tmp_path: Path, values: str, played: Any
+) -> None:
+    """Equal answers or not; what comes before the last is played once, and none is no last."""
+    path = tmp_path / "a.json"
+    save(path, lambda _: tape(*((TOOL, n, value) for n, value in enumerate(values))))
+    cassette = Cassette(path, repeats="last")
+    found = [cassette.play("tool", TOOL["key"], n, "first")[0] for n in range(4)]
+
+    assert [None if one is None else one["value"] for one in found] == list(played)
+    assert cassette.unused() == []
+
+
+def test_a_gap_is_no_last_answer(tmp_path: Path) -> None:
+    """What lies between two recorded answers was not recorded."""
+    path = tmp_path / "a.json"
+    save(path, lambda _: tape((TOOL, 0, "a"), (TOOL, 3, "b")))
+    cassette = Cassette(path, repeats="last")
+    found = [cassette.play("tool", TOOL["key"], n, "first")[0] for n in (0, 1, 9)]
+
+    assert found == [{"value": "a"}, None, {"value": "b"}]
+
+
+def test_a_decorated_function_has_the_settings_of_its_cassette(tmp_path: Path) -> None:
+    """Each call has a cassette of its own, and all of them are alike."""
+    from ingot import _registry
+
+    named: dict[str, Any] = {"human": True, "repeats": "last", "tools": "live", "stream": "words"}
+
+    @Cassette(tmp_path / "a.json", "refresh", only="x", unused="fail", in_ci=True, **named)
+    def told() -> Any:
+        one = _registry.in_force()[-1]
+        return {name: getattr(one, name) for name in (*named, "only", "on_unused", "mode")}
+
+    assert told() == {**named, "only": "x", "on_unused": "fail", "mode": "refresh"}
+
+
 def test_different_answers_to_several_lanes_are_ambiguous_for_tools_too(tmp_path: Path) -> None:
     """The lanes are those of the ask that a call belongs to."""
     path = tmp_path / "a.json"
     save(path, lambda _: tape((TOOL, 0, "a"), (TOOL, 1, "b")))
     cassette = Cassette(path)
-    cassette._lanes["first"] = -1
+    cassette._order._lanes["first"] = -1
 
     with pytest.raises(AmbiguousRepeatError):
         cassette.play("tool", TOOL["key"], 0, "first")

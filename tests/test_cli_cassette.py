@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from ingot import Cassette, Response, Text, Usage, ask
 from ingot.cassette.interop import export_tape, import_tape
+from ingot.cassette.rows import key_of_deed
 from ingot.cassette.store import Journal, load
 from ingot.cassette.upstream import dumps, loads
 from ingot.cli.commands import app
@@ -71,12 +72,12 @@ def cassette(*words: str) -> Result:
     return CliRunner().invoke(app, ["cassette", *words], prog_name="ingot")
 
 
-def label(model: Any, extra: str = "") -> None:
-    ask(list[str], f"Label it.\nThe invoice{extra}.", model=model, system="Be brief.")
+def label(model: Any, extra: str = "") -> list[str]:
+    return ask(list[str], f"Label it.\nThe invoice{extra}.", model=model, system="Be brief.")
 
 
-def reply(model: Any) -> None:
-    ask(Text, "Reply.", model=model, context={"letter": "Dear Sirs,\nno."})
+def reply(model: Any) -> Text:
+    return ask(Text, "Reply.", model=model, context={"letter": "Dear Sirs,\nno."})
 
 
 _made: dict[str, bytes] = {}
@@ -177,13 +178,133 @@ def test_show_as_json_is_the_file() -> None:
 def test_answer() -> None:
     """Values are JSON, prose is as it is, an error is what is known of it."""
     path = sample()
-    value = cassette("answer", str(path), "--row", row_of(path, "label"))
-    prose = cassette("answer", str(path), "--row", row_of(path, "reply"))
-    whole = cassette("answer", str(path), "--row", row_of(path, "reply"), "--json")
+    value = cassette("answer", str(path), row_of(path, "label"))
+    prose = cassette("answer", str(path), row_of(path, "reply"))
+    whole = cassette("answer", str(path), row_of(path, "reply"), "--json")
 
     assert ('["billing"]\n', "Dear customer,\nyes.\n") == (value.stdout, prose.stdout)
     assert [["Dear customer,", "yes."]] == [a["text"] for a in json.loads(whole.stdout)]
-    assert 2 == cassette("answer", str(path), "--row", "k1:").exit_code
+    assert 2 == cassette("answer", str(path), "k1:").exit_code
+
+
+def write(path: Path, row: str, text: str, *more: str) -> Result:
+    """Write *text* to a file, and that as the answer of *row*."""
+    Path("value.json").write_text(text, "utf-8")
+    return cassette("answer", str(path), row_of(path, row), "value.json", *more)
+
+
+def test_an_answer_is_written_by_hand() -> None:
+    """A value as JSON, prose as it is; then it replays, and all else keeps its bytes."""
+    path = sample()
+    key = row_of(path, "label")
+    before = path.read_text().split("\n")
+    done = write(path, "label", '["bug", "größer"]\n')
+    told = json.loads(write(path, "reply", "Dear Sirs,\n\nno.\n", "--json").stdout)
+    with Cassette(path):
+        assert ["bug", "größer"] == label("script/script")
+        assert "Dear Sirs,\n\nno." == reply("script/script")
+
+    assert (0, "") == (done.exit_code, done.stdout)
+    assert f"a.json: answer 1 of {key[:11]}" in done.stderr
+    assert {"file": "a.json", "numbers": [1]} == {k: told[k] for k in ("file", "numbers")}
+    assert before[:4] == path.read_text().split("\n")[:4]
+    assert '["bug", "größer"]\n' == cassette("answer", str(path), key).stdout
+    assert 0 == cassette("check", str(path)).exit_code
+    assert ["a.json", "value.json"] == sorted(p.name for p in Path().iterdir())
+
+
+def answered(path: Path, row: str) -> list[dict[str, Any]]:
+    return list(next(r for r in load(path) if r.key == row_of(path, row)).answers.values())
+
+
+PERSON = {"kind": "human", "site": "a.py:approve", "key": "k1:7a", "question": ["Refund?"]}
+
+
+def people(*answers: Any, **more: Any) -> Path:
+    """A cassette with one row that a person answered."""
+    row = {**PERSON, **more, "answers": [{"value": answer} for answer in answers]}
+    path = Path("p.json")
+    path.write_text(json.dumps({"ingot_cassette": 1, "types": {}, "rows": [row]}))
+    return path
+
+
+def test_what_people_said_is_written_by_hand() -> None:
+    """One of the choices; of several answers that which is named, or one more."""
+    path = people("yes", "no", choices=["yes", "no"])
+
+    assert 0 == write(path, "approve", '"no"', "--number", "1").exit_code
+    assert 0 == write(path, "approve", '"yes"', "--number", "3").exit_code
+    assert ["no", "no", "yes"] == [a["value"] for a in answered(path, "approve")]
+    assert 0 == write(people("a", "a"), "approve", '"b"').exit_code
+    assert ["b", "b"] == [a["value"] for a in answered(path, "approve")]
+    assert 0 == write(people(), "approve", '"c"').exit_code
+    assert [{"value": "c"}] == answered(path, "approve")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ('{"price": 1}', {"value": {"price": 1}}),
+        ('"one\\ntwo"', {"text": ["one", "two"]}),
+    ],
+)
+def test_the_result_of_a_tool_is_written_by_hand(text: str, answer: dict[str, Any]) -> None:
+    """A text is told to the model as it is."""
+    deed = {"kind": "tool", "site": "a.py:f", "ask": "k1:0", "tool": "find", "args": {}}
+    row = {**deed, "key": key_of_deed(deed), "answers": [{"value": 7}]}
+    path = Path("t.json")
+    path.write_text(json.dumps({"ingot_cassette": 1, "types": {}, "rows": [row]}))
+
+    assert 0 == write(path, "a.py:f", text).exit_code
+    assert [answer] == answered(path, "a.py:f")
+
+
+@pytest.mark.parametrize(
+    ("row", "text", "more", "says"),
+    [
+        ("label", '["a", 1]', [], "value.json does not fit the type of the row: at index 1: "),
+        ("label", "bug", [], "value.json is not JSON"),
+        ("label", "[NaN]", [], "NaN, which JSON has no number for"),
+        ("label", '["a"]', ["--number", "3"], "--number 3: the row has 1 answers"),
+        ("label", '["sk-ant-api03-Qx7Rk2Lm9Zp4Wt8Yb3Nc6Vd1Fg5Hj0Ks"]', [], "nothing was written"),
+        ("label", json.dumps(["long"] * 400_000), [], "would be larger than the"),
+        ("approve", '"perhaps"', ["--number", "1"], "none of the choices: yes, no"),
+        ("approve", '"no"', [], "2 different answers; say which"),
+        ("approve", '"no"', ["--number", "0"], ""),
+        ("approve", "3", ["--number", "1"], "none of the choices"),
+        ("person", "3", [], "what a person answers is a text, in quotes"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_not_written(
+    row: str, text: str, more: list[str], says: str
+) -> None:
+    """It is said what would fit; no byte is changed, and no secret shown."""
+    if row == "person":
+        path = people("x", site="a.py:person")
+    else:
+        path = people("yes", "no", choices=["yes", "no"]) if row == "approve" else sample()
+    before = path.read_bytes()
+    done = write(path, row, text, *more)
+
+    assert done.exit_code in (2, 14)
+    assert says in done.stderr
+    assert "Qx7Rk2Lm9Zp4Wt8" not in done.output
+    assert before == path.read_bytes()
+    assert [path.name, "value.json"] == sorted(p.name for p in Path().iterdir())
+
+
+def test_no_answer_is_written_to_a_row_that_was_edited() -> None:
+    """Nor is `--number` taken without an answer, nor a file that is not there."""
+    path = sample()
+    key = row_of(path, "label")
+    spoiled(path, "edited")
+    before = path.read_bytes()
+
+    assert (14, before) == (write(path, "label", '["x"]').exit_code, path.read_bytes())
+    assert 2 == cassette("answer", "a.json", key, "--number", "1").exit_code
+    assert "there is no file 'no.json'" in cassette("answer", "a.json", key, "no.json").stderr
+    assert 14 == cassette("answer", "b.json", key, "value.json").exit_code
+    assert not Path("b.json").exists()
 
 
 def test_stats() -> None:
@@ -261,6 +382,18 @@ def spoiled(path: Path, what: str) -> str:
         case "answer":
             row["answers"][0] = {"usage": 3}
             said = "`usage` of answer 1"
+        case "call":
+            value["rows"].append({"kind": "tool", "key": "k1:1", "tool": "t", "answers": []})
+            said = "it lacks its args"
+        case "person":
+            value["rows"].append({**PERSON, "answers": [{"value": 3}]})
+            said = "which is what a person said"
+        case "handles":
+            answers = [{"value": 1, "files": ["a.txt"]}]
+            value["rows"].append(
+                {"kind": "tool", "key": "k1:1", "tool": "t", "args": {}, "answers": answers}
+            )
+            said = "no list of handles"
         case "times":
             row["answers"][0]["times"] = 10**12
             said = "no small number"
@@ -274,8 +407,8 @@ def spoiled(path: Path, what: str) -> str:
             value["ingot_cassette"] = 99
             said = "pip install --upgrade ingot-ask"
         case "upstream":
-            path.write_text(json.dumps(UPSTREAM))
-            return "ingot cassette import"
+            path.write_text(json.dumps({**UPSTREAM, "cassetteVersion": "0.9"}))
+            return "is not supported"
         case "twice":
             path.write_text(text.replace('"rows": [', '"rows": [], "rows": [', 1))
             return "ingot cassette resolve"
@@ -297,7 +430,19 @@ def spoiled(path: Path, what: str) -> str:
 
 FAULTS = ["edited", "type gone", "type edited", "secret", "error"]
 BAD = [
-    *("answer", "times", "truncated", "markers", "version", "upstream", "twice", "deep"),
+    *(
+        "answer",
+        "call",
+        "person",
+        "handles",
+        "times",
+        "truncated",
+        "markers",
+        "version",
+        "upstream",
+        "twice",
+        "deep",
+    ),
     *("empty", "list", "bytes"),
 ]
 
@@ -332,7 +477,7 @@ def test_a_bad_file_is_one_line(command: str, what: str) -> None:
     path = sample()
     spoiled(path, what)
     before = path.read_bytes()
-    more = {"answer": ["--row", "k"], "export": ["out.json", "--agent", "a"]}.get(command, [])
+    more = {"answer": ["k"], "export": ["out.json", "--agent", "a"]}.get(command, [])
     done = cassette(command, str(path), *more)
 
     assert (14, 1, before) == (done.exit_code, done.stderr.count("\n"), path.read_bytes()), done

@@ -1,17 +1,24 @@
 """
 The documentation: every Python block runs, every table equals the code, every link leads somewhere.
 
-A page of Markdown says in comments, which no reader sees, what its blocks need:
+What a block asks is answered from the recording of its page, `cassettes/docs/<page>.json`, which
+`make record` makes with the local model. What a block records by itself is kept beside it, in
+`cassettes/docs/<page>/`, and is there when the block runs.
 
-    <!-- replies: [["red", "blue"]] -->   what the model replies to the next Python block; the value
-                                          is a Python expression in the page's names
-    <!-- as: anthropic -->                who stands in from here to the end of the page
+A page of Markdown says in comments, which no reader sees, what its blocks need beside that:
+
+    <!-- replies (reason): [1, 2] -->     a script replies to the next Python block, for a reason;
+                                          the value is a Python expression in the page's names,
+                                          in which `calls(add={"a": 1})` is a turn that calls a tool
+    <!-- as: anthropic -->                as whom scripts reply from here to the end of the page
     <!-- before: code -->                 Python that runs before the next block
     <!-- not run: reason -->              the next block is not run
     <!-- shows: heard[-1].user_text() --> what the next text block is; `heard` are the requests of
                                           the Python block before
+    <!-- file: provider.py -->            the next block is the file of that name, a program that
+                                          can be run; blocks after it find it in their folder
 
-What a block prints is compared with its `#>` lines, or with the `text` block that follows it.
+What a block prints is what its `# >` lines say, or the `text` block that follows it.
 """
 
 from __future__ import annotations
@@ -23,12 +30,14 @@ import inspect
 import io
 import ipaddress
 import json
+import os
 import re
 import shlex
+import shutil
 import sys
 import tomllib
 import uuid
-from contextlib import ExitStack, redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -39,23 +48,33 @@ import typer.main
 from pydantic import AnyUrl, EmailStr, Field
 
 import ingot.errors
+import ingot.events
 import ingot.provider
 import ingot.testing
 import ingot.typenames
-from ingot import Response, Usage, ask
+from ingot import Cassette, Response, Usage, ask
 from ingot._config import SETTINGS, _read
 from ingot._shape.shape import shape_of
+from ingot.cassette import errors as cassette_errors
 from ingot.cli.commands import app
 from ingot.cli.exits import meanings
 from ingot.errors import IngotError, ProviderError, UnsupportedTypeError
+from ingot.provider import Request, ToolCall
 from ingot.testing import Script, Value, no_network
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+RECORDINGS = ROOT / "cassettes" / "docs"
 MOST_NOT_RUN = 4
+MOST_SCRIPTED = 10
+NO_TOOLS = "the local model calls no tools"
 
+IN_CI = bool(os.environ.get("CI"))
 LANGUAGES = {"python", "text", "console", "toml", "json"}
+PROGRAMS = {"bash": ("bash", "jq"), "javascript": ("node",)}
+"""Languages of files that pages show, and what runs them."""
+
 STAND_INS = {"openai": "openai", "openai-chat": "openai", "anthropic": "anthropic", "local": "open"}
 OWN_VARIABLES = {
     "INGOT_MODEL_DIR",
@@ -80,15 +99,27 @@ class Block:
     language: str
     line: int
     code: str = ""
-    replies: list[str] = field(default_factory=list)
+    replies: str | None = None
+    why_scripted: str = ""
     before: list[str] = field(default_factory=list)
     stand_in: str | None = None
     not_run: str | None = None
     output: str | None = None
     shows: list[str] = field(default_factory=list)
+    file: str | None = None
+
+    @property
+    def printed(self) -> str:
+        """What it says that it prints."""
+        if self.output is not None:
+            return self.output
+        lines = re.findall(r"^[ \t]*# ?>(?: (.*))?$", self.code, re.MULTILINE)
+        return "".join(f"{line}\n" for line in lines)
 
 
-_COMMENT = re.compile(r"<!--\s*(replies|as|before|not run|shows):(.*?)-->", re.DOTALL)
+_COMMENT = re.compile(
+    r"<!--\s*(replies|as|before|not run|shows|file)(?: \(([^)]+)\))?:(.*?)-->", re.DOTALL
+)
 _FENCE = re.compile(r"^```([\w-]*)[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
@@ -96,12 +127,16 @@ def blocks_of(page: Path) -> list[Block]:
     """The blocks of a page, in order."""
     text = page.read_text("utf-8")
     found: list[Block] = []
-    marks: dict[str, list[str]] = {"replies": [], "before": [], "not run": [], "shows": []}
+    marks: dict[str, list[str]] = {
+        name: [] for name in ("replies", "before", "not run", "shows", "file")
+    }
     stand_in: str | None = None
+    why = ""
     last = 0
     for fence in _FENCE.finditer(text):
         between = text[last : fence.start()]
-        for word, value in _COMMENT.findall(between):
+        for word, reason, value in _COMMENT.findall(between):
+            why = reason or why
             if word == "as":
                 stand_in = value.strip()
             else:
@@ -111,8 +146,11 @@ def blocks_of(page: Path) -> list[Block]:
         block = Block(fence[1], line, fence[2])
         if block.language == "text" and found and not between.strip():
             found[-1].output = block.code
-        if block.language == "python":
-            block.replies, block.before = marks["replies"], marks["before"]
+        if marks["file"]:
+            block.file = marks["file"].pop().strip()
+        elif block.language == "python":
+            block.replies, block.before = next(iter(marks["replies"]), None), marks["before"]
+            block.why_scripted, why = why, ""
             block.stand_in, block.not_run = stand_in, "; ".join(marks["not run"]) or None
             marks.update({"replies": [], "before": [], "not run": []})
         elif block.language == "text":
@@ -123,7 +161,7 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def python_blocks(page: Path) -> list[Block]:
-    return [block for block in blocks_of(page) if block.language == "python"]
+    return [b for b in blocks_of(page) if b.language == "python" and b.file is None]
 
 
 def name_of(page: Path) -> str:
@@ -133,58 +171,127 @@ def name_of(page: Path) -> str:
 # Blocks
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each Python block does what it says, one after the other, without network, key or weights."""
-    clean(monkeypatch, tmp_path)
-    module = ModuleType(f"page_{page.stem.replace('-', '_')}")
-    module.__dict__.update(Response=Response, Usage=Usage, Value=Value)
-    module.__dict__.update({name: getattr(ingot.errors, name) for name in ingot.errors.__all__})
-    hidden = set(module.__dict__)
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+class Recording(Cassette):
+    """The recording of one page; it keeps the requests that were asked of it."""
 
+    def __init__(self, page: Path, mode: str) -> None:
+        way = page.relative_to(DOCS if page.is_relative_to(DOCS) else ROOT).with_suffix("")
+        super().__init__(RECORDINGS / f"{way}.json", mode, unused="fail")
+        self.automatic = True  # a block that asks a provider of its own is not recorded
+        self.own = RECORDINGS / way
+        self.heard: list[Request] = []
+
+    def begin(self, request: Request, site: str, find: Any) -> Any:
+        self.heard.append(request)
+        return super().begin(request, site, find)
+
+    def lay_out(self, folder: Path) -> None:
+        """Put what the page's blocks recorded by themselves where they look for it."""
+        if self.own.is_dir() and self.mode != "refresh":
+            shutil.copytree(self.own, folder, dirs_exist_ok=True)
+
+    def take_in(self, folder: Path) -> None:
+        """Keep what the page's blocks recorded by themselves."""
+        if not self.heard:
+            self.path.unlink(missing_ok=True)
+        shutil.rmtree(self.own, ignore_errors=True)
+        for file in folder.rglob("*.json"):
+            if b'"ingot_cassette"' not in file.read_bytes()[:64]:
+                continue  # what a page laid out for its readers is no recording
+            kept = self.own / file.relative_to(folder)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, kept)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_blocks_run(
+    page: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each Python block does what it says, one after the other, without network, key or weights."""
+    mode = pytestconfig.getoption("--ingot") or "replay"
+    clean(monkeypatch, tmp_path, mode)
+    module = ModuleType(f"page_{page.stem.replace('-', '_')}")
+    module.__dict__.update(Response=Response, Usage=Usage, Value=Value, calls=calls)
+    module.__dict__.update({name: getattr(ingot.errors, name) for name in ingot.errors.__all__})
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    recording = Recording(page, mode)
+    recording.lay_out(tmp_path)
+    try:
+        with no_network(loopback=mode != "replay"), recording:
+            differing = differences(page, module, recording)
+            assert not differing, "\n".join(differing)
+    except (IngotError, AssertionError) as error:
+        error.add_note("pages replay cassettes/docs; `make record` asks the local model anew")
+        raise
+    if mode == "refresh":
+        recording.take_in(tmp_path)
+
+
+def differences(page: Path, module: ModuleType, recording: Recording) -> list[str]:
+    """Run the blocks of *page*; say which of them print or show something else than they say."""
+    hidden = set(module.__dict__)
+    imported = imported_by(python_blocks(page))
+    differing: list[str] = []
     for block in blocks_of(page):
+        place = f"{name_of(page)}:{block.line}"
         for expression in block.shows:
-            assert block.code == eval(expression, module.__dict__) + "\n"
+            assert block.code == eval(expression, module.__dict__) + "\n", place
+        if block.file is not None:
+            lay_out(block)
+            continue
         if block.language != "python":
             continue
         if block.not_run is not None:
             compile(block.code, name_of(page), "exec", dont_inherit=True, flags=_AWAIT)
             continue
-        printed = perform(block, page, module, hidden)
-        shown = output_of(block)
-        if shown is not None:
-            assert shown == printed, f"{name_of(page)}:{block.line} prints something else"
+        used = {node.id for node in ast.walk(ast.parse(block.code)) if isinstance(node, ast.Name)}
+        unseen = (used & hidden) - imported
+        assert not unseen, f"{place} uses {unseen} without importing it"
+        printed = perform(block, page, module, recording)
+        if printed != block.printed:
+            differing.append(f"{place} prints\n{printed}and says\n{block.printed}")
+    return differing
+
+
+def lay_out(block: Block) -> None:
+    """Write the program that *block* shows, or skip the page where nothing can run it."""
+    missing = [name for name in PROGRAMS.get(block.language, ()) if shutil.which(name) is None]
+    if missing and not IN_CI:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    file = Path(str(block.file))
+    file.write_text(block.code, "utf-8")
+    file.chmod(0o755)
 
 
 _AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
 
-def clean(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """An environment without keys, settings and weights, in an empty folder."""
-    import os
-
+def clean(monkeypatch: pytest.MonkeyPatch, folder: Path, mode: str) -> None:
+    """An environment without keys, settings and, to replay, weights; in an empty folder."""
     for name in (*VENDOR_VARIABLES, *(name for name in os.environ if name.startswith("INGOT_"))):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("INGOT_MODEL_DIR", str(folder / "no-weights"))
+    if mode == "replay":
+        monkeypatch.setenv("INGOT_MODEL_DIR", str(folder / "no-weights"))
+    else:
+        monkeypatch.setenv("INGOT_MODEL", "local/smollm2")
+    here = Path(sys.executable).parent  # its python3 is the one that the pages' programs run on
+    monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.delenv("CI", raising=False)  # readers are not in CI, where nothing is recorded
     monkeypatch.chdir(folder)
 
 
-def perform(block: Block, page: Path, module: ModuleType, hidden: set[str]) -> str:
+def perform(block: Block, page: Path, module: ModuleType, recording: Recording) -> str:
     """Run one block, and the test functions it defines; return what it prints."""
     names = module.__dict__
     known = set(names)
-    printed = io.StringIO()
-    with ExitStack() as stack:
-        stack.enter_context(no_network())
-        for code in block.before:
-            run(code, name_of(page), names)
-        replies = [reply for text in block.replies for reply in eval(text, names)]
-        if block.replies:
-            script = stack.enter_context(script_of(replies, block.stand_in))
-            names["heard"] = script.heard
-        stack.enter_context(redirect_stdout(printed))
+    for code in block.before:
+        run(code, name_of(page), names)
+    if block.replies is None:
+        names["heard"], scripted = recording.heard, nullcontext()
+    else:
+        scripted = script_of(list(eval(block.replies, names)), block.stand_in)
+        names["heard"] = scripted.heard
+    with scripted, redirect_stdout(io.StringIO()) as printed:
         # So that a traceback names the line of the page.
         run("\n" * block.line + block.code, str(page), names)
         for name in [name for name in names if name.startswith("test_") and name not in known]:
@@ -193,10 +300,6 @@ def perform(block: Block, page: Path, module: ModuleType, hidden: set[str]) -> s
                 result = test()
                 if inspect.iscoroutine(result):
                     asyncio.run(result)
-    used = {node.id for node in ast.walk(ast.parse(block.code)) if isinstance(node, ast.Name)}
-    imported = imported_by(python_blocks(page))
-    unseen = (used & hidden) - imported
-    assert not unseen, f"{name_of(page)}:{block.line} uses {unseen} without importing it"
     return printed.getvalue()
 
 
@@ -205,6 +308,22 @@ def run(code: str, where: str, names: dict[str, Any]) -> None:
     result = eval(made, names)
     if made.co_flags & inspect.CO_COROUTINE:
         asyncio.run(result)
+
+
+def calls(**tools: Any) -> Response:
+    """A turn that calls tools: arguments by name of the tool, in a list for several calls."""
+    made = [
+        (name, arguments)
+        for name, each in tools.items()
+        for arguments in (each if isinstance(each, list) else [each])
+    ]
+    return Response(
+        tool_calls=tuple(
+            ToolCall(id=f"call_{number}", name=name, arguments=json.dumps(arguments))
+            for number, (name, arguments) in enumerate(made, 1)
+        ),
+        stop_reason="tool_calls",
+    )
 
 
 def script_of(replies: list[Any], stand_in: str | None) -> Script:
@@ -227,14 +346,6 @@ def imported_by(blocks: list[Block]) -> set[str]:
     return found
 
 
-def output_of(block: Block) -> str | None:
-    """What a block says that it prints; None where it does not say."""
-    if block.output is not None:
-        return block.output
-    lines = re.findall(r"^[ \t]*#>(?: (.*))?$", block.code, re.MULTILINE)
-    return "".join(f"{line}\n" for line in lines) if lines else None
-
-
 def test_blocks_that_are_not_run_are_few() -> None:
     """A block that cannot run says why, and there are not many."""
     reasons = [block.not_run for page in PAGES for block in python_blocks(page) if block.not_run]
@@ -243,13 +354,33 @@ def test_blocks_that_are_not_run_are_few() -> None:
     assert len(reasons) <= MOST_NOT_RUN
 
 
+def test_scripted_blocks_are_few() -> None:
+    """What is said to come out of a model does; where a script stands in, it is said why."""
+    reasons = [b.why_scripted for page in PAGES for b in python_blocks(page) if b.replies]
+
+    assert all(len(reason) > 10 for reason in reasons), reasons
+    assert len(reasons) - reasons.count(NO_TOOLS) <= MOST_SCRIPTED
+
+
+def test_recordings_are_of_pages() -> None:
+    """None is left of a page, or of a block that records by itself, that is gone."""
+    left = set(RECORDINGS.rglob("*.json"))
+    for page in PAGES:
+        recording, text = Recording(page, "replay"), page.read_text("utf-8")
+        own = recording.own.rglob("*.json")
+        left -= {file for file in own if f'"{file.relative_to(recording.own).as_posix()}"' in text}
+        left.discard(recording.path)
+
+    assert left == set()
+
+
 def test_blocks_are_of_known_languages() -> None:
     """A block in another language would pass unchecked."""
     odd = [
         f"{name_of(page)}:{block.line}: {block.language!r}"
         for page in PAGES
         for block in blocks_of(page)
-        if block.language not in LANGUAGES
+        if block.language not in (LANGUAGES if block.file is None else {"python", *PROGRAMS})
     ]
 
     assert odd == []
@@ -419,6 +550,13 @@ def test_settings_are_told() -> None:
     assert expected == table(DOCS / "settings.md", "Setting")
 
 
+def test_settings_of_a_cassette_are_told() -> None:
+    """docs/reference/cassettes.md has each setting of `Cassette`."""
+    expected = [f"`{name}`" for name in inspect.signature(Cassette).parameters if name != "path"]
+
+    assert expected == [row[0] for row in table(DOCS / "reference" / "cassettes.md", "Setting")]
+
+
 def errors() -> list[type[IngotError]]:
     members = [getattr(ingot.errors, name) for name in ingot.errors.__all__]
     return [cls for cls in members if isinstance(cls, type) and issubclass(cls, IngotError)]
@@ -438,6 +576,16 @@ def test_errors_are_told() -> None:
 
     told = table(DOCS / "reference" / "errors.md", "Error")
     assert expected == {row[0]: row[1:4] for row in told}
+
+
+def test_errors_of_cassettes_are_told() -> None:
+    """docs/reference/cassettes.md has each error of a cassette with its code."""
+    members = [getattr(cassette_errors, name) for name in cassette_errors.__all__]
+
+    told = table(DOCS / "reference" / "cassettes.md", "Error")
+    assert sorted([f"`{cls.__name__}`", f"`{cls.code}`"] for cls in members) == sorted(
+        row[:2] for row in told
+    )
 
 
 def test_tree_of_errors_is_told() -> None:
@@ -471,18 +619,16 @@ def test_exit_codes_are_told() -> None:
 def test_public_names_are_told() -> None:
     """docs/reference/api.md names all that can be imported."""
     text = (DOCS / "reference" / "api.md").read_text("utf-8")
-    for module in (ingot, ingot.testing, ingot.provider, ingot.typenames):
+    for module in (ingot, ingot.events, ingot.testing, ingot.provider, ingot.typenames):
         missing = [name for name in module.__all__ if f"`{name}" not in text]
 
         assert missing == [], module.__name__
 
 
 def names_of(page: Path) -> dict[str, Any]:
-    """What the Python blocks of a page define."""
+    """What the first Python block of a page defines."""
     module = sys.modules[f"names_{page.stem}"] = ModuleType(f"names_{page.stem}")
-    for block in python_blocks(page):
-        if not block.replies:
-            run(block.code, name_of(page), module.__dict__)
+    run(python_blocks(page)[0].code, name_of(page), module.__dict__)
     return module.__dict__
 
 

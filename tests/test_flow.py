@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 import tenacity
+from turns import call, calling
 
-from ingot import Retry, errors
-from ingot._flow import Outcome, Send, Settle, Wait, converse
+from ingot import Budget, Retry, ask, errors
+from ingot._effects import Send, Settle, Wait
+from ingot._flow import converse
+from ingot._response import Outcome
 from ingot._shape.shape import shape_of
 from ingot.provider import Message, Request, Response, ToolCall, Usage
+from ingot.testing import Script
 
 SHAPE = shape_of(int, "open")
 ASKED = Request(
@@ -269,3 +273,186 @@ def test_prose_is_not_constrained() -> None:
         flow.send(None)
 
     assert stopped.value.value.constrained is False
+
+
+# Tools
+
+
+RAN: list[str] = []
+
+
+def look() -> str:
+    """Look."""
+    RAN.append("look")
+    return "seen"
+
+
+def acted(*replies: Response | Exception, repair: int = 0, turns: int = 9) -> tuple[Script, Any]:
+    """Ask with a tool: what was heard, and the answer or the error."""
+    RAN.clear()
+    script = Script(replies)
+    given: dict[str, Any] = {"tools": [look], "retry": RETRY, "repair": repair}
+    try:
+        return script, ask.answer(int, "p", model=script, budget=Budget(turns=turns), **given)
+    except errors.IngotError as error:
+        return script, error
+
+
+@pytest.fixture(autouse=True)
+def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+
+
+def test_calls_and_results_become_part_of_the_conversation() -> None:
+    """The reply goes back as it came, and after it one result for each call."""
+    block = {"type": "thinking", "signature": "x"}
+    first = calling("look", "look", text="Hm.", blocks=(block,))
+    script, answer = acted(first, calling("look"), reply())
+
+    assert [len(request.messages) for request in script.heard] == [0, 2, 4]
+    theirs, ours = script.heard[2].messages[:2]
+    assert theirs == Message(
+        role="assistant", text="Hm.", tool_calls=first.tool_calls, blocks=(block,)
+    )
+    assert [(each.id, each.text) for each in ours.tool_results] == [("c1", "seen"), ("c2", "seen")]
+    assert [request.tools[0].name for request in script.heard] == ["look"] * 3
+    assert RAN == ["look"] * 3
+    assert (answer.value, answer.attempts, answer.repairs, len(answer.turns)) == (1, 3, 0, 3)
+    assert answer.usage == Usage(input_tokens=21, output_tokens=15)
+    assert [outcome.valid for outcome in script.outcomes] == [True, True, True]
+
+
+CUT = [
+    (calling("look", empty_reason="truncated", stop_reason="length"), errors.TruncatedError),
+    (calling("look", stop_reason=None), errors.ProviderProtocolError),
+    (calling("look", empty_reason="content_filter"), errors.ContentFilteredError),
+    (calling("look", empty_reason="refusal"), errors.RefusedError),
+]
+
+
+@pytest.mark.parametrize(("cut", "expected"), CUT)
+def test_a_call_in_a_reply_that_is_not_whole_does_not_run(
+    cut: Response, expected: type[errors.IngotError]
+) -> None:
+    """It is an error, also where the arguments would parse; nothing is repaired or sent again."""
+    script, error = acted(cut, repair=3)
+
+    assert type(error) is expected
+    assert RAN == []
+    assert len(script.heard) == 1
+
+
+def test_a_call_without_arguments_that_parse_does_not_run() -> None:
+    """The model is told, and may call again."""
+    script, answer = acted(calling(call("look", "{")), calling("look"), reply())
+
+    assert answer.value == 1
+    assert RAN == ["look"]
+    assert script.heard[1].messages[-1].tool_results[0].failed
+
+
+def test_a_failure_after_tools_does_not_run_them_again() -> None:
+    """The same request, with their results, is sent once more."""
+    script, answer = acted(down(), calling("look"), down(), down(), reply())
+
+    assert answer.value == 1
+    assert RAN == ["look"]
+    assert script.heard[2] == script.heard[3] == script.heard[4]
+    assert script.heard[4].messages[-1].tool_results[0].text == "seen"
+
+
+def test_results_survive_a_failure_on_the_error() -> None:
+    """What tools did is in its transcript, with what it has cost."""
+    _, error = acted(calling("look"), errors.ProviderAuthError("no", provider="p"))
+
+    assert type(error) is errors.ProviderAuthError
+    assert [each.text for each in error.transcript[-1].tool_results] == ["seen"]
+    assert (error.usage, error.attempts) == (SPENT, 2)
+
+
+def test_turns_are_limited() -> None:
+    """Tools of the last turn do not run, as nobody could be told; the transcript has its calls."""
+    script, error = acted(*[calling("look")] * 3, turns=3)
+
+    assert type(error) is errors.TurnLimitError
+    assert (error.allowed, error.spent, len(script.heard)) == (3, 3, 3)
+    assert RAN == ["look", "look"]
+    assert [message.role for message in error.transcript] == ["assistant", "user"] * 2 + [
+        "assistant"
+    ]
+    assert error.usage == Usage(input_tokens=21, output_tokens=15)
+
+
+def test_turns_are_limited_where_nobody_says_so() -> None:
+    """To sixteen, made-up tools included."""
+    script = Script([calling("gone")] * 40)
+    with pytest.raises(errors.TurnLimitError, match="the limit of 16 model turns"):
+        ask(int, "p", model=script, tools=[look])
+
+    assert len(script.heard) == 16
+
+
+def test_an_answer_is_repaired_among_tools() -> None:
+    """The tries are left out of what follows, results are kept; tools stay on offer."""
+    script, answer = acted(
+        calling("look"),
+        reply('"a"'),
+        reply('"b"'),
+        calling("look"),
+        reply('"c"'),
+        reply(),
+        repair=3,
+    )
+    said = [[m.text or len(m.tool_results) for m in each.messages] for each in script.heard]
+
+    assert (answer.value, answer.repairs, len(answer.turns)) == (1, 3, 6)
+    assert said[1] == [0, 1]
+    assert said[2][:3] == [0, 1, '"a"']
+    assert said[3][:3] == [0, 1, '"b"']
+    assert (said[4][:3], said[4][4:]) == ([0, 1, '"b"'], [0, 1])
+    assert (said[5][:3], said[5][4:7]) == ([0, 1, '"b"'], [0, 1, '"c"'])
+    assert all(request.tools for request in script.heard)
+    assert [outcome.repaired for outcome in script.outcomes] == [
+        *(False, False, True, True, False, True)
+    ]
+
+
+@pytest.mark.parametrize("text", ["It is one.", '{"value": "x"}', "", " ", None])
+def test_a_draft_gets_a_turn_without_tools(text: str | None) -> None:
+    """A server that could not be held to the type is asked again when it can be; no repair."""
+    empty = None if (text or "").strip() else "blank"
+    draft = reply(text, draft=True, empty_reason=empty)
+    script, answer = acted(calling("look"), draft, reply())
+    last = script.heard[2]
+
+    assert (answer.value, answer.repairs, RAN) == (1, 0, ["look"])
+    assert (last.tools, last.format) == ((), script.heard[0].format)
+    said = [(m.role, m.text) for m in last.messages[2:]]
+    assert said[-1] == ("user", "Give the answer now, as JSON and nothing else.")
+    assert said[:-1] == ([] if empty else [("assistant", text)])
+
+
+def test_a_draft_that_fits_is_the_answer() -> None:
+    """Nothing is asked twice."""
+    script, answer = acted(calling("look"), reply(draft=True))
+
+    assert (answer.value, len(script.heard)) == (1, 2)
+
+
+def test_a_draft_that_is_refused_is_no_draft() -> None:
+    """An error is an error."""
+    _, error = acted(reply(None, draft=True, empty_reason="refusal"))
+
+    assert type(error) is errors.RefusedError
+
+
+def test_the_turn_after_a_draft_can_be_repaired() -> None:
+    """And is not asked for tools any more: a call there is an error."""
+    script, answer = acted(reply("hm", draft=True), reply('"x"'), reply(), repair=1)
+    assert (answer.value, answer.repairs, [bool(r.tools) for r in script.heard]) == (
+        *(1, 1, [True, False, False]),
+    )
+
+    _, error = acted(reply("hm", draft=True), calling("look"))
+    assert type(error) is errors.UnexpectedToolCallError
+    assert RAN == []

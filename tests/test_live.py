@@ -23,7 +23,7 @@ from ingot import (
 )
 from ingot._shape.members import type_name
 
-pytestmark = pytest.mark.ingot(cassette="live", unused="ignore")
+pytestmark = pytest.mark.ingot(cassette="live", unused="ignore", repeats="last")
 
 small = ask.using(model="local/smollm2", max_tokens=140)
 

@@ -6,11 +6,13 @@ import json
 import os
 import re
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import ingot.cassette.ambient
 import ingot.cassette.children
@@ -21,6 +23,7 @@ from ingot import _registry
 from ingot._pytest.options import _KEYWORDS, add_options
 from ingot._pytest.places import file_name
 from ingot._shape.shape import shape_of
+from ingot.cli.commands import app
 from ingot.testing import Script
 
 pytest_plugins = ["pytester"]
@@ -31,7 +34,7 @@ shape_of(int, "open")  # whatever is imported by now, no inner run imports anew
 PROVIDER = """
 import json, os
 from ingot.errors import ProviderUnavailableError
-from ingot.provider import Provider, Response, Usage
+from ingot.provider import Provider, Response, ToolCall, Usage
 
 HERE = os.path.dirname(__file__)
 
@@ -46,14 +49,20 @@ class Fake(Provider):
 
     def send(self, request):
         with open(os.path.join(HERE, "calls.txt"), "a") as file:
-            file.write(request.prompt + "\\n")
+            file.write(" ".join(request.prompt.split()) + "\\n")
         if os.path.exists(os.path.join(HERE, "down")):
             raise ProviderUnavailableError("down", retry_after=0)
+        if request.tools and not request.messages:
+            said = json.dumps({"question": "Sure?"})
+            calls = [ToolCall(id=t.name, name=t.name, arguments=said) for t in request.tools]
+            return Response(tool_calls=tuple(calls), stop_reason="tool_calls", model="m-1")
         value = len(request.prompt)
         if os.path.exists(os.path.join(HERE, "other")):
             value += 1
         if request.format is None:
             return Response(text="x" * value, stop_reason="stop", model="m")
+        if os.path.exists(os.path.join(HERE, "object")):
+            value = {"size": value}
         text = json.dumps({"value": value} if request.format.wrapped else value)
         usage = Usage(input_tokens=value, output_tokens=1)
         return Response(text=text, stop_reason="stop", model="m-1", usage=usage)
@@ -211,6 +220,69 @@ def test_a_changed_prompt_is_told(project):
     assert len(project.rows("test_a/test_one.json")) == 1
 
 
+MUTATIONS = {
+    "prompt": ("One.\\nTwo.", "One.\\nTwo!"),
+    "line": ("One.\\nTwo.", "One.\\nTwo.\\nThree."),
+    "system": ("Be brief.", "Be kind."),
+    "no_system": ('system="Be brief."', "system=None"),
+    "context_value": ('"gold"', '"tin"'),
+    "context_text": ("First.", "Last."),
+    "context_name": ('"note"', '"remark"'),
+    "context_order": (
+        '{"tier": "gold", "note": "First."}',
+        '{"note": "First.", "tier": "gold"}',
+    ),
+    "model": ("fake/m", "fake/n"),
+    "temperature": ("temperature=0.5", "temperature=0.6"),
+    "seed": ("seed=1", "seed=2"),
+    "max_tokens": ("max_tokens=50", "max_tokens=60"),
+    "params": ('{"top_p": 1}', '{"top_p": 2}'),
+    "sample": ("sample=1", "sample=2"),
+    "field": ("size: int", "size: int\n        more: int = 0"),
+    "bound": ("size: int", "size: Annotated[int, Field(ge=0)]"),
+    "docstring": ("How large.", "How big."),
+    "enum_value": ('"a", "b"', '"a", "c"'),
+}
+"""What is changed in a test that asks, each alone."""
+
+ASKS = """
+def test_{name}():
+    class Size(BaseModel):
+        '''How large.'''
+        size: int
+        letter: Literal["a", "b"] = "a"
+    made = ask(
+        Size, "One.\\nTwo.", model="fake/m", system="Be brief.", temperature=0.5, seed=1,
+        max_tokens=50, params={{"top_p": 1}}, sample=1,
+        context={{"tier": "gold", "note": "First."}},
+    )
+    assert made.size > 0
+"""
+
+
+def test_the_command_of_a_report_mends_any_change(project):
+    """Run as it is printed, it asks one question; then the test passes, and the others do."""
+    head = "from typing import Annotated, Literal\nfrom pydantic import BaseModel, Field\n"
+    before = {name: ASKS.format(name=name) for name in MUTATIONS}
+    after = {name: before[name].replace(*MUTATIONS[name]) for name in MUTATIONS}
+    (project.path / "object").touch()
+    project.write(head + "".join(before.values()))
+    project.record(passed=len(MUTATIONS))
+    project.calls()
+    project.write(head + "".join(after.values()))
+
+    done = project.run(failed=len(MUTATIONS))
+
+    found = re.findall(r"re-record just this:  pytest (\S+::\S+ .+)", done.stdout.str())
+    commands = dict.fromkeys(found)
+    assert len(commands) == len(MUTATIONS)
+    for command in commands:
+        project.run(*shlex.split(command), passed=1)
+        assert len(project.calls()) == 1, command
+    project.run(passed=len(MUTATIONS))
+    assert project.calls() == []
+
+
 SWALLOWERS = {
     "exception": "try: return fake(int, p)\n    except Exception: return 0",
     "base": "try: return fake(int, p)\n    except BaseException: return 0",
@@ -317,6 +389,106 @@ def test_one():
     assert "INGOT_CASSETTE" not in os.environ  # this test has none, and the inner ones put back
 
 
+NAMED = """
+import os
+own = fake.using(cassette="own.json")
+def test_first(): assert own(int, "aa") == 2
+def test_second(): assert own(int, "aa") + own(int, "bbb") == 5
+"""
+
+
+def test_a_recording_that_a_test_names_is_its_own_too(project):
+    """It has the mode of the run, is there when a test ends, and each test begins at its start."""
+    project.write(NAMED + "def test_there(): assert os.path.exists('own.json')")
+
+    project.record(passed=3).stdout.fnmatch_lines(["ingot: 1 replayed, 2 recorded, *"])
+    assert project.calls() == ["aa", "bbb"]
+    before = (project.path / "own.json").read_bytes()
+    project.run(passed=3).stdout.fnmatch_lines(["ingot: 3 replayed, 0 recorded, *"])
+    project.run("-k", "first", "--ingot=refresh", passed=1)
+    assert project.calls() == ["aa"]
+    (project.path / "other").touch()
+    project.run("-k", "first", "--ingot=refresh", failed=1)
+    assert (project.path / "own.json").read_bytes() == before
+    assert project.files() == {}
+
+
+def test_a_swallowed_miss_of_a_recording_that_a_test_names_fails_it(project):
+    """With the report of what changed; the next test is none the worse."""
+    project.write(NAMED)
+    project.record(passed=2)
+    project.calls()
+    project.write(
+        NAMED.replace('own(int, "aa") == 2', 'quiet("ab") == 0')
+        + """
+def quiet(p):
+    try: return own(int, p)
+    except Exception: return 0
+@pytest.fixture
+def late():
+    yield
+    quiet("zz")
+def test_at_its_end(late): pass
+@pytest.mark.ingot(mode="live")
+def test_live(): assert quiet("live") == 4
+"""
+    )
+
+    done = project.run("-rfE", "--ingot-report=r.json", failed=1, errors=1, passed=3)
+
+    done.stdout.fnmatch_lines(
+        ["*- aa", "*+ ab", "FAILED *::test_first*", "ERROR *::test_at_its_end*"]
+    )
+    assert project.calls() == ["live"]
+    drifts = json.loads((project.path / "r.json").read_text())["drifts"]
+    assert {Path(drift["path"]).name for drift in drifts} == {"own.json"}
+
+
+def test_the_last_answer_is_repeated_where_that_is_meant(project):
+    """`repeats="last"`: a loop that asks once more gets the last answer; all else is as before."""
+    code = """
+{mark}
+def test_poll():
+    assert [fake(int, "done?") for _ in range({count})][-1] == 5
+    assert fake(int, "and?") == 4
+"""
+    last = '@pytest.mark.ingot(repeats="last")'
+    project.write(code.format(mark=last, count=2))
+    project.record(passed=1)
+    project.calls()
+    project.write(code.format(mark=last, count=5))
+
+    project.run(passed=1).stdout.fnmatch_lines(["ingot: 6 replayed, 0 recorded, 0 drifted, *"])
+    project.record(passed=1)
+    assert project.calls() == []
+    project.write(code.format(mark="", count=5))
+    project.run(failed=1).stdout.fnmatch_lines(["*recorded 2 times, and asked for once more*"])
+    project.write(code.format(mark=last, count=1))
+    project.run(passed=1, errors=1)
+    project.write(code.format(mark=last, count=2).replace('"and?") == 4', '"new?") == 4'))
+    project.run(failed=1)
+
+
+def test_what_a_marker_says_reaches_the_recording(project):
+    """The nearest marker counts; without one the defaults do."""
+    project.write(
+        """
+pytestmark = pytest.mark.ingot(tools="live", stream="words")
+@pytest.mark.ingot(stream="recorded", repeats="last")
+def test_near(ingot_cassette):
+    told = ingot_cassette.tools, ingot_cassette.stream, ingot_cassette.repeats
+    assert told == ("live", "recorded", "last")
+def test_far(ingot_cassette):
+    told = ingot_cassette.tools, ingot_cassette.stream, ingot_cassette.repeats
+    assert told == ("live", "words", "fail")
+"""
+    )
+
+    done = project.run(passed=2)
+
+    assert done.ret == 0
+
+
 # Unused and orphans
 
 
@@ -343,6 +515,156 @@ def test_an_answer_that_is_not_asked_for_fails_a_passing_test(project):
     project.write("def test_one(): pass")
     project.run("--ingot=refresh", passed=1)
     assert project.files() == {}
+
+
+def with_a_person(project):
+    """Add a row to the recording of `test_one` that a person answered; return the file."""
+    file = project.cassettes / "test_a" / "test_one.json"
+    tree = json.loads(file.read_text())
+    tree["rows"].append(
+        {
+            "kind": "human",
+            "site": "test_a.py:test_one",
+            "key": "k1:7",
+            "question": ["Sure?"],
+            "answers": [{"value": "yes"}],
+        }
+    )
+    file.write_text(json.dumps(tree))
+    return file
+
+
+def test_what_people_answered_outlives_a_refresh(project):
+    """Unless it is said that they are to be asked anew."""
+    project.write(ONE)
+    project.record(passed=1)
+    file = with_a_person(project)
+
+    project.run("--ingot=refresh", passed=1)
+    assert [row["kind"] for row in json.loads(file.read_text())["rows"]] == ["ask", "human"]
+    project.run("--ingot=refresh", "--ingot-refresh=human", passed=1)
+    assert [row["kind"] for row in json.loads(file.read_text())["rows"]] == ["ask"]
+    with_a_person(project)
+    project.write("def test_one(): pass")
+    project.run("--ingot=refresh", passed=1)
+    assert file.exists()
+    project.run("--ingot=refresh", "--ingot-refresh=human", passed=1)
+    assert not file.exists()
+    assert project.run("--ingot-refresh=human").ret == 4
+
+
+ACTING = """
+import os
+from ingot import consult
+HERE = os.path.dirname(os.path.dirname(__file__))
+
+def done(what):
+    with open(os.path.join(HERE, "done.txt"), "a") as file:
+        file.write(what + "\\n")
+
+def look(question: str) -> str:
+    done("look")
+    return "seen"
+
+def person(asked):
+    done("person")
+    return "yes"
+
+def agent():
+    return fake(int, "act", tools=[look, consult(person)])
+"""
+
+
+def done_in(project):
+    """What tools and people did since the last call."""
+    file = project.path / "done.txt"
+    words = file.read_text().split() if file.exists() else []
+    file.unlink(missing_ok=True)
+    return sorted(words)
+
+
+def test_tools_and_people_are_recorded_with_their_test(project):
+    """A replay does nothing; a refresh runs tools, and asks people where it is said."""
+    project.write(ACTING + "def test_one(): agent()")
+    told = project.record(passed=1)
+    assert done_in(project) == ["look", "person"]
+    told.stdout.fnmatch_lines(["ingot: 0 replayed, 4 recorded, 0 drifted, 0 unused"])
+    told = project.run(passed=1)
+    told.stdout.fnmatch_lines(["ingot: 4 replayed, 0 recorded, 0 drifted, 0 unused"])
+    assert done_in(project) == []
+    project.run("--ingot=refresh", passed=1)
+    assert done_in(project) == ["look"]
+    project.run("--ingot=refresh", "--ingot-refresh=human", passed=1)
+    assert done_in(project) == ["look", "person"]
+    project.write(ACTING + "@pytest.mark.ingot(tools='live')\ndef test_one(): agent()")
+    project.run(passed=1)
+    assert done_in(project) == ["look"]
+
+
+def test_calls_and_questions_that_are_not_made_are_named(project):
+    """As they would stand in a program."""
+    project.write(ACTING + "def test_one(): agent()")
+    project.record(passed=1)
+    project.write(ACTING + "def test_one(): pass")
+
+    told = project.run(passed=1, errors=1)
+
+    told.stdout.fnmatch_lines_random(
+        [
+            "*4 recorded answers were not asked for",
+            """*agent  'look(question="Sure?")'""",
+            "*'Sure?'",
+        ]
+    )
+
+
+def test_what_a_child_replays_of_tools_is_counted(project):
+    """Nothing of it is left over in its parent, though that asks nothing itself."""
+    code = """
+import subprocess, sys
+from pathlib import Path
+def test_one():
+    code = "import test_a; print(test_a.agent())"
+    at = dict(cwd=Path(__file__).parent, text=True)
+    assert subprocess.check_output([sys.executable, "-c", code], **at) == "3\\n"
+"""
+    project.write(ACTING + code)
+    project.record(passed=1)
+    assert done_in(project) == ["look", "person"]
+    told = project.run(passed=1)
+    told.stdout.fnmatch_lines(["ingot: 4 replayed, 0 recorded, 0 drifted, 0 unused"])
+    assert done_in(project) == []
+
+
+UNUSED = """
+def test_one():
+    for prompt in {prompts}: fake(int, prompt)
+def test_two(): assert fake(int, "two") == 3
+def test_three():
+    for _ in range({count}): fake(int, "same")
+"""
+
+
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)])
+def test_what_is_not_asked_for_is_reported_and_pruned(project, workers):
+    """Path, key and how often it was played, also from workers; `prune` drops what never was."""
+    run = project.child if workers else project.run
+    project.write(UNUSED.format(prompts=["aa", "bbb"], count=2))
+    project.record(passed=3)
+    project.write(UNUSED.format(prompts=["aa"], count=1))
+
+    run(*workers, "--ingot-report=r.json", passed=3, errors=2)
+
+    report = json.loads((project.path / "r.json").read_text())
+    named = [
+        (one["test"].rpartition(":")[2], one["prompt"], one["played"]) for one in report["unused"]
+    ]
+    assert named == [("test_one", "bbb", 0), ("test_three", "same", 1)]
+    assert report["totals"]["unused"] == 2
+    pruned = CliRunner().invoke(app, ["cassette", "prune", "tests", "--unused-from", "r.json"])
+    assert (pruned.exit_code, pruned.stdout.count("dropped row")) == (0, 1)
+    assert [row["prompt"] for row in project.rows("test_a/test_one.json")] == [["aa"]]
+    run(*workers, passed=3, errors=1)
 
 
 THREE = """
@@ -569,6 +891,7 @@ def test_two(ends): pass
     done = project.run(passed=1, errors=2)
 
     done.stdout.fnmatch_lines(["*fixture begins: *", "*fixture ends: *"])
+    assert project.calls() == []
 
 
 def test_tests_may_share_a_recording(project):
@@ -717,7 +1040,10 @@ def test_a_wrong_marker_is_an_error(project, marker, said):
     """It is told what would be right."""
     project.write(f"@pytest.mark.ingot({marker})\ndef test_one(): pass")
 
-    project.run(errors=1).stdout.fnmatch_lines([f"the marker ingot {said}"])
+    done = project.run(errors=1)
+
+    assert done.ret == 1
+    done.stdout.fnmatch_lines([f"the marker ingot {said}"])
 
 
 def test_a_wrong_setting_is_an_error(project):
@@ -779,6 +1105,8 @@ def test_one(ingot_cassette):
 
     project.run(passed=1)
 
+    assert project.calls() == ["hello"]
+
 
 def test_a_report_is_written_for_machines(project):
     """Mode, totals, drifts and orphans."""
@@ -806,6 +1134,7 @@ def test_a_large_recording_is_named(project):
     done = project.record(passed=1)
 
     done.stdout.fnmatch_lines(["ingot: *test_one.json has 2 KiB*"])
+    assert 2048 <= len(project.files()["test_a/test_one.json"]) < 3072
 
 
 def test_a_secret_fails_the_test_and_is_written_nowhere(project):
@@ -818,6 +1147,46 @@ def test_a_secret_fails_the_test_and_is_written_nowhere(project):
     done.stdout.fnmatch_lines(["*nothing was written, because*", "ingot: *1 refused"])
     assert secret not in done.stdout.str()
     assert project.files() == {}
+
+
+SPOILED = {
+    "half": (lambda text: text[: len(text) // 2], "it breaks off*version control"),
+    "markers": (
+        lambda text: f"<<<<<<< a\n{text}=======\n{text}>>>>>>> b\n",
+        "conflict markers*ingot cassette resolve",
+    ),
+    "twice": (
+        lambda text: text.replace('"rows": [', '"rows": [], "rows": [', 1),
+        "names 'rows' twice*ingot cassette resolve",
+    ),
+    "edited": (
+        lambda text: text.replace('"hello"', '"holla"'),
+        "holds another request*undo the edit",
+    ),
+    "version": (
+        lambda text: text.replace('"ingot_cassette": 1', '"ingot_cassette": 9'),
+        "has version 9*pip install --upgrade",
+    ),
+}
+
+
+def test_a_recording_that_cannot_be_used_fails_its_test_and_stays_as_it_is(project):
+    """The file, what is wrong and the way out are told; nobody is asked, in any mode."""
+    project.write(ONE)
+    project.record(passed=1)
+    project.calls()
+    file = project.cassettes / "test_a" / "test_one.json"
+    good = file.read_text()
+    for spoil, says in SPOILED.values():
+        file.write_text(spoil(good))
+        for mode in ("replay", "record", "refresh"):
+            if says.startswith("holds") and mode == "refresh":
+                continue  # which is how it is recorded again
+            done = project.run(f"--ingot={mode}")
+            assert done.ret == 1
+            done.stdout.fnmatch_lines([f"*test_one.json: *{says}*"])
+            assert project.files() == {"test_a/test_one.json": spoil(good).encode()}
+    assert project.calls() == []
 
 
 # The network
@@ -837,9 +1206,12 @@ def test_inside():
 """
     )
 
-    project.run("--ingot-block-network", passed=1, failed=1)
-    project.run("--ingot-block-network=localhost", passed=2)
-    project.run("--ingot-block-network=127.0.0.1,example.org", passed=2)
+    closed = project.run("-rf", "--ingot-block-network", passed=1, failed=1)
+    ajar = project.run("--ingot-block-network=localhost", passed=2)
+    named = project.run("--ingot-block-network=127.0.0.1,example.org", passed=2)
+
+    closed.stdout.fnmatch_lines(["FAILED *::test_inside *"])
+    assert [closed.ret, ajar.ret, named.ret] == [1, 0, 0]
 
 
 def test_a_replay_is_sealed(project, monkeypatch):
@@ -902,7 +1274,7 @@ def test_workers_record_what_one_process_would(project):
     for name in alone:
         (project.cassettes / name).unlink()
 
-    done = project.child("-n", "2", "--ingot=record", passed=12)
+    done = project.child("-n", "4", "--ingot=record", passed=12)
 
     assert project.files() == alone
     done.stdout.fnmatch_lines(["ingot: * recorded, 0 drifted, 0 unused"])

@@ -84,6 +84,25 @@ def test_the_vendors_names_for_calls_are_not_in_the_key() -> None:
     assert one.digest() != other.digest()
 
 
+def test_calls_are_numbered_through_all_turns() -> None:
+    """Whether ids differ from turn to turn, or begin anew, as they do in a replay."""
+
+    def turns(*ids: str) -> tuple[Message, ...]:
+        return tuple(
+            message
+            for i in ids
+            for message in (
+                Message(role="assistant", tool_calls=(ToolCall(id=i, name="f", arguments="{}"),)),
+                Message(role="user", tool_results=(ToolResult(id=i, text="1"),)),
+            )
+        )
+
+    apart = replace(PLAIN, messages=turns("a", "b"))
+    anew = replace(PLAIN, messages=turns("1", "1"))
+
+    assert apart.digest() == anew.digest()
+
+
 def test_content_is_in_no_repr() -> None:
     """What is attached is told by type, size and digest."""
     file = Attachment(media_type="t", size=6, sha256="f", name="a", content=b"secret")

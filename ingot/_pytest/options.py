@@ -33,6 +33,7 @@ class Options:
         mode: The mode of every test whose marker names none.
         paid: Whether a marker may make a test record.
         only: With `refresh`, what is asked anew; None for all.
+        human: With `refresh`, whether people are asked anew, too.
         unused: What becomes of recorded answers that a test did not ask for.
         orphans: What becomes of cassettes whose test is gone.
         allowed: Hosts that may be reached though the network is blocked; None if it is not.
@@ -45,6 +46,7 @@ class Options:
     mode: str
     paid: bool
     only: str | None
+    human: bool
     unused: str
     orphans: str
     allowed: tuple[str, ...] | None
@@ -63,13 +65,25 @@ class Mark:
         mode: Its mode.
         cassette: The name of a cassette that it shares with other tests.
         unused: What becomes of answers that it did not ask for.
+        tools: Whether results of tools are replayed, or tools run.
+        repeats: What becomes of a question that is asked more often than it was answered.
+        stream: In what pieces a recorded answer is streamed.
         fault: What is wrong with the marker.
     """
 
     mode: str | None = None
     cassette: str | None = None
     unused: str | None = None
+    tools: str | None = None
+    repeats: str | None = None
+    stream: str | None = None
     fault: str | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it says that a `Cassette` is told."""
+        named = {"tools": self.tools, "repeats": self.repeats, "stream": self.stream}
+        return {name: value for name, value in named.items() if value is not None}
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -87,6 +101,11 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="GLOB",
         help="with refresh: ask anew only what this matches: file:function, function, the start "
         "of a key, or `drifted` for what had no recording in the last run",
+    )
+    group.addoption(
+        "--ingot-refresh",
+        choices=("human",),
+        help="with refresh: ask people anew as well, whose answers are kept otherwise",
     )
     group.addoption(
         "--ingot-unused",
@@ -113,7 +132,9 @@ def add_options(parser: pytest.Parser) -> None:
         help="let record and refresh work where CI is set",
     )
     group.addoption(
-        "--ingot-report", metavar="FILE", help="write what was replayed and what drifted as JSON"
+        "--ingot-report",
+        metavar="FILE",
+        help="write what was replayed, what drifted and what was not asked for as JSON",
     )
     parser.addini("ingot", "the mode where --ingot names none", default="replay")
     parser.addini("ingot_cassettes", "the folder of the cassettes", default="tests/cassettes")
@@ -145,8 +166,9 @@ def options_of(config: pytest.Config) -> Options:
         )
     only = option("--ingot-only")
     mode = flag or (_in_ci(ini) if ci and not allowed else ini)
-    if only is not None and mode != "refresh":
-        raise pytest.UsageError("--ingot-only goes with --ingot=refresh")
+    for name in ("--ingot-only", "--ingot-refresh"):
+        if option(name) is not None and mode != "refresh":
+            raise pytest.UsageError(f"{name} goes with --ingot=refresh")
     block = option("--ingot-block-network")
     if block and (config.invocation_params.dir / block.partition("::")[0]).exists():
         raise pytest.UsageError(
@@ -158,6 +180,7 @@ def options_of(config: pytest.Config) -> Options:
         mode=mode,
         paid=allowed or not ci,
         only=only,
+        human=option("--ingot-refresh") == "human",
         unused=str(option("--ingot-unused")),
         orphans=option("--ingot-orphans") or ("fail" if ci else "warn"),
         allowed=None if block is None else tuple(h for h in block.split(",") if h),
@@ -225,9 +248,6 @@ def mark_of(item: pytest.Item, *, paid: bool) -> Mark:
             if not _KEYWORDS[name](value):
                 return Mark(fault=f"{name}={value!r}: expected {_EXPECTED[name]}")
             said.setdefault(name, value)
-    mode = said.get("mode")
-    return Mark(
-        mode=mode if mode is None or paid else _in_ci(mode),
-        cassette=said.get("cassette"),
-        unused=said.get("unused"),
-    )
+    if "mode" in said and not paid:
+        said["mode"] = _in_ci(said["mode"])
+    return Mark(**said)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import threading
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ingot import _registry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ingot._pytest.options import Options
+    from ingot._pytest.options import Mark, Options
     from ingot._request import Request
     from ingot.cassette.ledger import Entry
     from ingot.cassette.recorder import Cassette
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["StandIn"]
 
 _VARIABLES = ("INGOT_CASSETTE", "INGOT_CASSETTE_MODE", "INGOT_CASSETTE_LEDGER")
+_NAMED = "ingot.cassette.ambient"
+"""The module of cassettes that are named by a path; imported when the first of them is."""
+
 _MOST = 2 * 1024 * 1024
 _DRIFTED = {"missed": "drifted", "ambiguous": "drifted", "drifted": "drifted", "secret": "refused"}
 
@@ -42,7 +46,7 @@ class StandIn:
         about: What is written at its head.
         options: What holds for the whole run.
         only: With `refresh`, what is asked anew.
-        shared: Whether other tests use the file too.
+        mark: What the marker of the test says; None where there is no test.
     """
 
     automatic = True
@@ -56,14 +60,16 @@ class StandIn:
         options: Options,
         *,
         only: str | None = None,
-        shared: bool = False,
+        mark: Mark | None = None,
     ) -> None:
         self.path = path
         self.whole_path = str(path)
         self.mode = mode
         self.about = about
-        self.shared = shared
+        self.shared = mark is not None and mark.cassette is not None
+        self._mark = mark
         self._only = only
+        self._human = options.human
         self._most = max(_MOST, options.large)
         self._cassette: Cassette | None = None
         self._lock = threading.Lock()
@@ -124,8 +130,10 @@ class StandIn:
             self.path,
             self.mode,  # type: ignore[arg-type]  # checked where it was read
             only=self._only,
+            human=self._human,
             max_bytes=self._most,
             in_ci=True,
+            **({} if self._mark is None else self._mark.settings),
         )
         made.automatic = True
         made.shared = self.shared
@@ -138,7 +146,11 @@ class StandIn:
     # What came of it
 
     def news(self) -> list[Entry]:
-        """Return what happened since the last call, in this process and in its children."""
+        """
+        Return what happened since the last call, in this process and in its children.
+
+        What happened in cassettes that the program named by their paths is told likewise.
+        """
         fresh: list[Entry] = []
         if os.path.exists(self._ledger):  # noqa: PTH110 (once for each test)
             from ingot.cassette.children import told
@@ -146,28 +158,38 @@ class StandIn:
             entries = told(self._ledger)
             fresh += entries[self._told :]
             for entry in fresh:
-                if entry.what == "replayed":
-                    self.cassette.credit(entry.key)
+                cassette = self.cassette  # which takes over what they recorded
+                if entry.what in ("replayed", "recorded"):
+                    cassette.credit(entry.kind, entry.key)
             self._told = len(entries)
         own = self._own[self._seen :]
         self._seen += len(own)
         fresh += own
+        named = sys.modules.get(_NAMED)
+        elsewhere: list[Entry] = [] if named is None else named.news()
+        if elsewhere and self.mode != "live":
+            self.is_used = True
+            fresh += elsewhere
         for entry in fresh:
             self.counts[_DRIFTED.get(entry.what, entry.what)] += 1
         self.entries += fresh
         return fresh
 
-    def unused(self) -> list[tuple[str, str]]:
-        """Site and first line of each recorded answer that nobody asked for."""
+    def unused(self) -> list[dict[str, Any]]:
+        """Each row that has answers which nobody asked for, and how many of them were played."""
         if self.mode not in ("replay", "record"):
             return []
         if self._cassette is None and not os.path.exists(self.path):  # noqa: PTH110 (likewise)
             return []
-        from ingot.cassette.rows import text_of
-
+        cassette = self.cassette
         return [
-            (row.site, text_of(row.data.get("prompt", row.data.get("question", ""))).split("\n")[0])
-            for row in self.cassette.unused()
+            {
+                "site": row.site,
+                "key": row.key,
+                "prompt": row.first_line,
+                "played": cassette.times_played(row),
+            }
+            for row in cassette.unused()
         ]
 
     def close(self, *, failed: bool) -> int:
@@ -181,20 +203,26 @@ class StandIn:
             The size of the file if it was written, else 0.
         """
         try:
-            if self._cassette is None:
-                if self.mode == "refresh" and not failed and not self.shared:
-                    self._drop()
-                return 0
-            self._cassette.close(failed=failed)
-            return self.path.stat().st_size if self.counts["recorded"] and self.path.exists() else 0
+            return self._close(failed=failed)
         finally:
             self._cassette = None  # its rows are many
             with suppress(FileNotFoundError):
                 os.unlink(self._ledger)  # noqa: PTH108 (it is no path)
+            named = sys.modules.get(_NAMED)
+            if named is not None and self._mark is not None:
+                named.close_all(failed=failed)
+
+    def _close(self, *, failed: bool) -> int:
+        if self._cassette is None:
+            if self.mode == "refresh" and not failed and not self.shared:
+                self._drop()
+            return 0
+        self._cassette.close(failed=failed)
+        return self.path.stat().st_size if self.counts["recorded"] and self.path.exists() else 0
 
     def _drop(self) -> None:
         """Remove a recording of which nothing is asked for any more, unless a person is in it."""
         if self._only is None and self.path.exists():
             tape = self.cassette.tape
-            if all(row.data["kind"] != "human" for row in tape):
+            if self._human or all(row.of != "human" for row in tape):
                 self.path.unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,17 +28,20 @@ class Totals:
     Attributes:
         counts: How often what happened.
         drifts: Questions that had no recording, or another answer than recorded.
+        unused: Rows with answers that a passing test did not ask for.
         notes: What is to be said at the end.
     """
 
     counts: Counter[str] = field(default_factory=Counter[str])
     drifts: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    unused: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     notes: list[str] = field(default_factory=list[str])
 
     def add(self, told: dict[str, Any]) -> None:
         """Add what `told_of` returned, here or in another process."""
         self.counts.update(told["counts"])
         self.drifts += told["drifts"]
+        self.unused += told["unused"]
         self.notes += told["notes"]
 
     def line(self) -> str | None:
@@ -53,17 +57,21 @@ class Totals:
         report = {
             "mode": mode,
             "totals": {what: self.counts[what] for what in (*_SHOWN, *_SOMETIMES)},
-            "drifts": sorted(self.drifts, key=lambda drift: (drift["test"], drift["site"])),
+            "drifts": sorted(self.drifts, key=itemgetter("test", "site")),
+            "unused": sorted(self.unused, key=itemgetter("test", "site", "key")),
             "orphans": [{"path": where, "test": test} for where, test in orphans],
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def told_of(stand_in: StandIn, who: str, unused: int, notes: list[str]) -> dict[str, Any]:
+def told_of(
+    stand_in: StandIn, who: str, unused: list[dict[str, Any]], notes: list[str]
+) -> dict[str, Any]:
     """Return what happened in front of *stand_in* as JSON, for `Totals.add`."""
     return {
-        "counts": {**stand_in.counts, "unused": unused},
+        "counts": {**stand_in.counts, "unused": len(unused)},
+        "unused": [{"test": who, "path": stand_in.whole_path, **row} for row in unused],
         "drifts": [_drift(entry, stand_in, who) for entry in stand_in.entries if entry.error],
         "notes": notes,
     }
@@ -72,7 +80,7 @@ def told_of(stand_in: StandIn, who: str, unused: int, notes: list[str]) -> dict[
 def _drift(entry: Entry, stand_in: StandIn, who: str) -> dict[str, Any]:
     return {
         "test": who,
-        "path": stand_in.whole_path,
+        "path": getattr(entry.error, "path", None) or stand_in.whole_path,
         "what": entry.what,
         "site": entry.site,
         "key": entry.key,

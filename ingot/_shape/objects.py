@@ -10,7 +10,7 @@ from ingot._json import canonical, is_object
 from ingot._shape.containers import Fields, Map, Pairs, Slot
 from ingot._shape.nodes import Schema, closed, ref_name, without_null
 from ingot._shape.phrases import Constraint
-from ingot._shape.plan import Leaf, Plan, Union
+from ingot._shape.plan import Handle, Leaf, Plan, Union
 from ingot._shape.source import MARK, PLACES
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Writing(Protocol):
 def object_node(w: Writing, node: Schema, path: str, depth: int) -> tuple[Schema, Plan]:
     if node.get(MARK) == "map":
         return _map(w, node, node["keys"], node["values"], path, depth)
+    if node.get(MARK) == "file":
+        return _handle(w, node)
     properties = node.get("properties")
     extra = node.get("additionalProperties", False)
     if properties is None and extra is not False:
@@ -66,6 +68,13 @@ def object_node(w: Writing, node: Schema, path: str, depth: int) -> tuple[Schema
                 Constraint(path, "keys beyond the named ones cannot be written", enforced=True)
             )
     return w.described(node, schema), plan
+
+
+def _handle(w: Writing, node: Schema) -> tuple[Schema, Plan]:
+    w.rewritten = True
+    w.tally.count(("path",))
+    schema = closed({"path": {"type": "string"}}, ["path"])
+    return w.described(node, schema, "a file: a handle that a tool returned"), Handle()
 
 
 def _fields(

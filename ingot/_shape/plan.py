@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ingot._json import Number, Unreadable, canonical, describe, read
+from ingot._json import Number, Unreadable, canonical, describe, is_object, read
 from ingot.errors import Problem
 
 __all__ = [
     "DecimalText",
+    "Handle",
     "JSONText",
     "Leaf",
     "Path",
@@ -123,6 +124,19 @@ class JSONText(Plan):
 
     def encode(self, value: Any) -> Any:
         return canonical(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Handle(Plan):
+    """A handle of a file, which travels as its path alone; what else is known stays with us."""
+
+    kind: str = "an object"
+
+    def encode(self, value: Any) -> Any:
+        return {"path": value["path"]} if self.matches(value) else value
+
+    def matches(self, value: Any) -> bool:
+        return is_object(value) and isinstance(value.get("path"), str)
 
 
 @dataclass(frozen=True, slots=True)

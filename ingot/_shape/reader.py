@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from ingot._shape.wire import Wire
 
 __all__ = ["bare", "encode_value", "natural", "read_value", "wire_text"]
+
+_Validate: TypeAlias = Callable[..., Any]
+"""`_validate` for one type."""
 
 _FENCE = re.compile(r"```(?:json|JSON)?[ \t]*\r?\n")
 _THOUGHT = re.compile(r"\s*<think>.*?</think>\s*", re.DOTALL)
@@ -46,7 +50,13 @@ def bare(text: str) -> str:
     return text
 
 
-def read_value(text: str, adapter: TypeAdapter[Any], wire: Wire | None, target: str) -> Any:
+def read_value(
+    text: str,
+    adapter: TypeAdapter[Any],
+    wire: Wire | None,
+    target: str,
+    context: Mapping[str, Any] | None = None,
+) -> Any:
     """
     Read *text* as a value of the type of *adapter*.
 
@@ -55,6 +65,7 @@ def read_value(text: str, adapter: TypeAdapter[Any], wire: Wire | None, target: 
         adapter: Pydantic's validator of T.
         wire: How T was written for the provider that replied; None for free JSON.
         target: T as text, for messages.
+        context: What the validators of T are told; None for nothing.
 
     Raises:
         UnreadableAnswerError: The text is not one JSON value.
@@ -75,7 +86,7 @@ def read_value(text: str, adapter: TypeAdapter[Any], wire: Wire | None, target: 
         problems = [Problem(path, f"{what} is not a JSON number") for path, what in faults]
         raise MismatchedAnswerError(problems, target=target, text=text)
     try:
-        return _read(clean, tree, adapter, wire)
+        return _read(clean, tree, partial(_validate, adapter, context), wire)
     except _MismatchError as error:
         raise MismatchedAnswerError(error.problems, target=target, text=text) from error.__cause__
     except _DeepError:
@@ -83,11 +94,11 @@ def read_value(text: str, adapter: TypeAdapter[Any], wire: Wire | None, target: 
         raise UnreadableAnswerError(reason, target=target, text=text) from None
 
 
-def _read(text: str, tree: Any, adapter: TypeAdapter[Any], wire: Wire | None) -> Any:
+def _read(text: str, tree: Any, validate: _Validate, wire: Wire | None) -> Any:
     if wire is None:
-        return _validate(text, tree, adapter, forbid=False)
+        return validate(text, tree, forbid=False)
     try:
-        return _undo(text, tree, adapter, wire)
+        return _undo(text, tree, validate, wire)
     except _MismatchError:
         # Some models quote an object or array once too often; undone only where T has no place for
         # a string.
@@ -96,7 +107,7 @@ def _read(text: str, tree: Any, adapter: TypeAdapter[Any], wire: Wire | None) ->
             if again == tree:
                 raise
         try:
-            return _undo(None, again, adapter, wire)
+            return _undo(None, again, validate, wire)
         except _MismatchError:
             pass
         raise
@@ -132,34 +143,45 @@ class _MismatchError(Exception):
         self.problems = problems
 
 
-def _undo(text: str | None, tree: Any, adapter: TypeAdapter[Any], wire: Wire) -> Any:
+def _undo(text: str | None, tree: Any, validate: _Validate, wire: Wire) -> Any:
     prefix: tuple[str, ...] = ()
     if wire.wrapped:
         tree, text, prefix = _unwrap(tree), None, ("value",)
     written = tree
-    with _bounded():
-        if wire.rewritten:
-            problems: list[Problem] = []
-            tree, text = wire.plan.decode(tree, prefix, problems), None
-            if problems:
-                raise _MismatchError(problems)
-        if text is None:
-            text = _encode(tree)
+    if wire.rewritten or text is None:
+        with _bounded():
+            tree, text = _decoded(tree, prefix, wire)
     # A member of a union that is all defaults must not swallow an object meant for another.
     exact = wire.object_union and not wire.open_objects
-    value = _validate(text, tree, adapter, forbid=exact and _CAN_FORBID, prefix=prefix)
+    value = validate(text, tree, forbid=exact and _CAN_FORBID, prefix=prefix)
     if exact and not _CAN_FORBID and not wire.plan.matches(written):
         raise _MismatchError([Problem(prefix, "no type of a union accounts for all of its keys")])
     return value
 
 
+def _decoded(tree: Any, prefix: tuple[str, ...], wire: Wire) -> tuple[Any, str]:
+    """The JSON of T that *tree* stands for, and its text."""
+    if wire.rewritten:
+        problems: list[Problem] = []
+        tree = wire.plan.decode(tree, prefix, problems)
+        if problems:
+            raise _MismatchError(problems)
+    return tree, _encode(tree)
+
+
 def _validate(
-    text: str, tree: Any, adapter: TypeAdapter[Any], *, forbid: bool, prefix: tuple[str, ...] = ()
+    adapter: TypeAdapter[Any],
+    context: Mapping[str, Any] | None,
+    text: str,
+    tree: Any,
+    *,
+    forbid: bool,
+    prefix: tuple[str, ...] = (),
 ) -> Any:
     try:
         if forbid:
-            return adapter.validate_json(text, strict=True, extra="forbid")
-        return adapter.validate_json(text, strict=True)
+            return adapter.validate_json(text, strict=True, extra="forbid", context=context)
+        return adapter.validate_json(text, strict=True, context=context)
     except ValidationError as error:
         errors = error.errors(include_url=False)
         if errors[0]["type"] == "json_invalid" and not errors[0]["loc"]:

@@ -19,6 +19,7 @@ from ingot.errors import MismatchedAnswerError, UnsupportedTypeError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ingot._shape.content import Provenance
     from ingot._shape.target import Namespace
 
 __all__ = ["Shape", "shape_of"]
@@ -107,9 +108,13 @@ class Shape:
             advice='constrain="auto" shows the schema instead, and validates as strictly',
         )
 
-    def read(self, text: str) -> Any:
+    def read(self, text: str, handles: Provenance | None = None) -> Any:
         """
         Return the value of T that *text*, the whole of a reply, stands for.
+
+        Args:
+            text: The reply.
+            handles: Who knows the files that may stand in it; None to take any handle.
 
         Raises:
             UnreadableAnswerError: The text is not one JSON value.
@@ -118,7 +123,8 @@ class Shape:
         target = self.target
         if target.kind == "prose":
             return self._prose(text)
-        return read_value(text, target.adapter, self.wire, target.name)
+        context = None if handles is None else {"handles": handles}
+        return read_value(text, target.adapter, self.wire, target.name, context)
 
     def _prose(self, text: str) -> Any:
         from pydantic import ValidationError
@@ -149,8 +155,8 @@ class Shape:
 
 
 _lock = threading.RLock()
-_shapes: OrderedDict[tuple[Any, str], Shape] = OrderedDict()
-_written: OrderedDict[tuple[int, str], tuple[Any, Shape]] = OrderedDict()
+_shapes: OrderedDict[tuple[Any, str, bool], Shape] = OrderedDict()
+_written: OrderedDict[tuple[int, str, bool], tuple[Any, Shape]] = OrderedDict()
 """Shapes by the very object that was passed, which spares the look-up of its equals."""
 
 
@@ -160,6 +166,7 @@ def shape_of(
     *,
     types: Mapping[str, Any] | None = None,
     namespace: Namespace | None = None,
+    files: bool = False,
 ) -> Shape:
     """
     Return the shape of *t* in *dialect*; the same object for the same type.
@@ -169,31 +176,33 @@ def shape_of(
         dialect: `openai`, `anthropic`, `open` or `prompt`.
         types: Record declarations for Ingot type names.
         namespace: Gives the names that forward references of *t* may use; None for none.
+        files: Whether handles of files may be asked for, because tools return them.
 
     Raises:
         UnsupportedTypeError: *t* cannot be asked for.
     """
     if types is not None:
-        return Shape(target_of(t, types=types, namespace=namespace)[0], dialect)
-    written = _written.get((id(t), dialect))
+        target, _ = target_of(t, types=types, namespace=namespace, files=files)
+        return Shape(target, dialect)
+    written = _written.get((id(t), dialect, files))
     if written is not None and written[0] is t:
         return written[1]
     try:
-        key = (cache_key(t), dialect)
+        key = (cache_key(t), dialect, files)
         shape = _shapes.get(key)
     except TypeError:
         # An unhashable part; such a type is found again only as the same object.
-        key, shape = (object(), dialect), None
+        key, shape = (object(), dialect, files), None
     if shape is not None:
         return shape
     with _lock:
         shape = _shapes.get(key)
         if shape is None:
-            target, lasting = target_of(t, namespace=namespace)
+            target, lasting = target_of(t, namespace=namespace, files=files)
             shape = Shape(target, dialect)
             if lasting:
                 _keep(_shapes, key, shape)
-                _keep(_written, (id(t), dialect), (t, shape))
+                _keep(_written, (id(t), dialect, files), (t, shape))
     return shape
 
 

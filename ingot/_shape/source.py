@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
@@ -30,6 +30,8 @@ PLACES = "x-ingot-places"
 
 class _Source(GenerateJsonSchema):
     """Pydantic's generator, which marks what vendors want otherwise and refuses binary."""
+
+    files: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -135,11 +137,13 @@ class _Source(GenerateJsonSchema):
         raise Unaskable("binary")
 
     def function_plain_schema(self, schema: Any) -> JsonSchemaValue:
-        """Refuse a handle; leave other types with a validator of their own to pydantic."""
+        """Mark a handle, or refuse it; leave other types with their own validator to pydantic."""
         function = schema.get("function", {}).get("function")
-        if getattr(function, "__qualname__", "") == "File._validate":
+        if getattr(function, "__qualname__", "") != "File._validate":
+            return super().function_plain_schema(schema)
+        if not self.files:
             raise Unaskable("binary")
-        return super().function_plain_schema(schema)
+        return {"type": "object", MARK: "file", "properties": {"path": {"type": "string"}}}
 
     def any_schema(self, schema: core_schema.AnySchema) -> JsonSchemaValue:
         """Mark what may be anything."""
@@ -241,6 +245,10 @@ class _Source(GenerateJsonSchema):
         )
 
 
+class _SourceWithFiles(_Source):
+    files = True
+
+
 def _refers(value: Any) -> bool:
     if is_object(value):
         return not value.keys().isdisjoint(("$ref", "$defs")) or any(map(_refers, value.values()))
@@ -264,15 +272,20 @@ _BOUNDS = {
 }
 
 
-def source_schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
+def source_schema(adapter: TypeAdapter[Any], *, files: bool = False) -> dict[str, Any]:
     """
     Return the marked JSON Schema of what *adapter* accepts.
+
+    Args:
+        adapter: Pydantic's validator of T.
+        files: Whether handles of files may be asked for.
 
     Raises:
         Unaskable: A part of the type has no JSON.
     """
+    source = _SourceWithFiles if files else _Source
     try:
-        schema = adapter.json_schema(mode="validation", by_alias=True, schema_generator=_Source)
+        schema = adapter.json_schema(mode="validation", by_alias=True, schema_generator=source)
     except KeyError as error:
         raise Unaskable(f"its JSON Schema refers to {error.args[0]!r}", said=True) from error
     for reference in references(schema):

@@ -6,7 +6,7 @@ import io
 import types
 import typing
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
 from pydantic import PydanticUserError, TypeAdapter
@@ -30,12 +30,17 @@ Namespace: TypeAlias = Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]]]
 """Gives the global and local names of whoever wrote the type."""
 
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
-_BINARY = (bytes, bytearray, memoryview, File)
+_BINARY = (bytes, bytearray, memoryview, io.IOBase, typing.IO)
 
 
 class Target:
     """
     T, resolved.
+
+    Args:
+        t: The type.
+        namespace: Gives the names of whoever wrote it; None for none.
+        files: Whether handles of files may be asked for.
 
     Attributes:
         type: The type, its forward references resolved.
@@ -46,13 +51,13 @@ class Target:
         source: The marked JSON Schema; empty for the first two.
     """
 
-    def __init__(self, t: Any, namespace: Namespace | None = None) -> None:
+    def __init__(self, t: Any, namespace: Namespace | None = None, *, files: bool = False) -> None:
         self.type = t
         self.name = type_name(t)
         _refuse_at_once(t, self.name)
         make_askable(t)
         try:
-            self.adapter, self.source = _build(t, self.name)
+            self.adapter, self.source = _build(t, self.name, files=files)
         except _UnfinishedError:
             # A class that refers to names of the function it was written in, which is the caller.
             names: dict[str, Any] = {}
@@ -60,7 +65,7 @@ class Target:
                 names.update(part)
             with among(names):
                 make_askable(t)
-                self.adapter, self.source = _build(t, self.name, names)
+                self.adapter, self.source = _build(t, self.name, names, files=files)
                 # Told while the names are known.
                 self.descriptor = descriptor_of(t)
         self.kind: Literal["prose", "json", "schema"] = _kind(t, self.source)
@@ -75,10 +80,14 @@ class Target:
 
 
 def target_of(
-    t: Any, *, types: Mapping[str, Any] | None = None, namespace: Namespace | None = None
+    t: Any,
+    *,
+    types: Mapping[str, Any] | None = None,
+    namespace: Namespace | None = None,
+    files: bool = False,
 ) -> tuple[Target, bool]:
     """
-    Resolve *t*.
+    Resolve *t*, in which handles of files may stand if *files* says so.
 
     Returns:
         The target, and whether *t* as written means the same wherever it stands.
@@ -98,8 +107,8 @@ def target_of(
             )
             raise
         if not types:
-            return Target(made), True
-        return Target(made), False
+            return Target(made, files=files), True
+        return Target(made, files=files), False
     lasting = True
     if _is_unpacked(t):
         raise UnsupportedTypeError(
@@ -109,7 +118,7 @@ def target_of(
         )
     if _has_forward(t):
         t, lasting = _resolve(t, namespace), False
-    return Target(t, namespace), lasting
+    return Target(t, namespace, files=files), lasting
 
 
 class _UnfinishedError(Exception):
@@ -117,7 +126,7 @@ class _UnfinishedError(Exception):
 
 
 def _build(
-    t: Any, name: str, names: Mapping[str, Any] | None = None
+    t: Any, name: str, names: Mapping[str, Any] | None = None, *, files: bool
 ) -> tuple[TypeAdapter[Any], dict[str, Any]]:
     try:
         adapter: TypeAdapter[Any] = adapter_of(t)
@@ -125,18 +134,18 @@ def _build(
             if names is None:
                 raise _UnfinishedError
             adapter.rebuild(_types_namespace=names)
-        return adapter, source_schema(adapter)
+        return adapter, source_schema(adapter, files=files)
     except _UnfinishedError:
         raise
     except Unaskable as error:
-        raise _explain(t, name, error.reason if error.said else None) from None
+        raise _explain(t, name, error.reason if error.said else None, files=files) from None
     except PydanticUndefinedAnnotation as error:
         descriptor_of(t)  # which says where, too
         raise UnsupportedTypeError(
             name, f"the name `{error.name}` is not defined where the type was written"
         ) from error
     except PydanticSchemaGenerationError as error:
-        raise _explain(t, name, None) from error
+        raise _explain(t, name, None, files=files) from error
     except PydanticUserError as error:
         if error.code == "class-not-fully-defined":
             descriptor_of(t)  # which says what is missing, and where
@@ -190,9 +199,9 @@ def _kind_of(value: Any) -> str:
     return f"a value of type `{type(value).__name__}`"
 
 
-def _explain(t: Any, name: str, reason: str | None) -> UnsupportedTypeError:
+def _explain(t: Any, name: str, reason: str | None, *, files: bool) -> UnsupportedTypeError:
     """Find the part of *t* that cannot be asked for, and say why."""
-    place = locate(t, _is_binary)
+    place = locate(t, partial(_is_binary, files=files))
     if place is not None:
         path, part = place
         return UnsupportedTypeError(
@@ -201,7 +210,7 @@ def _explain(t: Any, name: str, reason: str | None) -> UnsupportedTypeError:
             path=path,
             advice="ask for text, or for what the file should hold",
         )
-    place = locate(t, _is_unaskable)
+    place = locate(t, partial(_is_unaskable, files=files))
     if place is None:
         return UnsupportedTypeError(name, reason or "it has no JSON form")
     path, part = place
@@ -213,20 +222,20 @@ def _explain(t: Any, name: str, reason: str | None) -> UnsupportedTypeError:
     )
 
 
-def _is_binary(part: Any) -> bool:
+def _is_binary(part: Any, *, files: bool) -> bool:
     base = get_origin(part) or part
     if not isinstance(base, type):
         return False
     try:
-        return issubclass(base, (*_BINARY, io.IOBase, typing.IO))
+        return issubclass(base, _BINARY if files else (*_BINARY, File))
     except TypeError:
         return False
 
 
-def _is_unaskable(part: Any) -> bool:
+def _is_unaskable(part: Any, *, files: bool) -> bool:
     try:
         make_askable(part)
-        source_schema(adapter_of(part))
+        source_schema(adapter_of(part), files=files)
     except (Unaskable, PydanticSchemaGenerationError):
         return True
     except Exception:  # noqa: BLE001 (a search for the part at fault; other faults are told elsewhere)

@@ -7,6 +7,7 @@ import typing
 from typing import Any, get_args
 
 from pydantic.errors import PydanticUndefinedAnnotation
+from typing_extensions import is_typeddict
 
 from ingot._json import is_array
 from ingot._shape.annotations import own_of
@@ -45,11 +46,7 @@ def _visit(t: Any, seen: set[int]) -> None:
         return
     if type(base).__module__ == "typing" and typing.is_typeddict(base) and _HOOK not in vars(base):
         setattr(base, _HOOK, _hook)
-    if (
-        typing.is_typeddict(base)
-        or hasattr(base, "__dataclass_fields__")
-        or hasattr(base, "_fields")
-    ):
+    if is_typeddict(base) or hasattr(base, "__dataclass_fields__") or hasattr(base, "_fields"):
         try:
             parts = members_of(t)
         except UnsupportedTypeError:

@@ -20,7 +20,7 @@ from ingot._shape.nodes import (
 )
 from ingot._shape.objects import object_node
 from ingot._shape.phrases import Constraint, phrase, rank
-from ingot._shape.plan import DecimalText, JSONText, Leaf, Plan, Reference, Union, kinds
+from ingot._shape.plan import DecimalText, Handle, JSONText, Leaf, Plan, Reference, Union, kinds
 from ingot._shape.source import MARK
 
 if TYPE_CHECKING:
@@ -291,7 +291,8 @@ class _Writer:
             for part in schema["anyOf"] if set(schema) == {"anyOf"} else [schema]:
                 if part not in schemas:
                     schemas.append(part)
-        plans = tuple(plan for _, plan in written)
+        # A handle, which whatever has a path could be taken for, comes last.
+        plans = tuple(sorted((plan for _, plan in written), key=lambda p: isinstance(p, Handle)))
         if len(schemas) == 1:
             return self.described(node, dict(schemas[0])), plans[0]
         self.tally.unions += 1

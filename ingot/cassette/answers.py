@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ingot import errors
@@ -12,9 +13,17 @@ from ingot.cassette.rows import lines, text_of
 from ingot.errors import IngotError, ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["Reading", "answer_of", "error_of", "replayed_error", "response_of"]
+__all__ = [
+    "Reading",
+    "answer_of",
+    "class_of",
+    "error_of",
+    "overcome_error",
+    "replayed_error",
+    "response_of",
+]
 
 
 class Reading(Protocol):
@@ -69,6 +78,8 @@ def answer_of(response: Response, shape: Reading, plain: Reading, *, valid: bool
             {"call": n, "tool": call.name, "arguments": call.arguments}
             for n, call in enumerate(response.tool_calls, 1)
         ]
+    if response.draft and "value" not in out:
+        out["draft"] = True
     if response.empty_reason is not None:
         out["empty"] = response.empty_reason
         if response.explanation is not None:
@@ -78,11 +89,12 @@ def answer_of(response: Response, shape: Reading, plain: Reading, *, valid: bool
     if response.usage is not None:
         counts = {f.name: getattr(response.usage, f.name) for f in fields(response.usage)}
         out["usage"] = {name: count for name, count in counts.items() if count}
-    if response.model is not None:
-        out["served"] = response.model
-    if response.stop_reason is not None:
-        out["stop"] = response.stop_reason
-    return out
+    told = {
+        "cost": None if response.cost is None else f"{response.cost:f}",
+        "served": response.model,
+        "stop": response.stop_reason,
+    }
+    return {**out, **{name: text for name, text in told.items() if text is not None}}
 
 
 def _value(text: str, shape: Reading, plain: Reading) -> tuple[bool, Any]:
@@ -102,16 +114,21 @@ def response_of(answer: Mapping[str, Any], shape: Reading) -> Response:
         text = text_of(answer["text"])
     return Response(
         text=text,
-        tool_calls=tuple(
-            ToolCall(id=str(c["call"]), name=c["tool"], arguments=c["arguments"])
-            for c in answer.get("calls", ())
-        ),
+        tool_calls=_calls(answer["calls"]) if "calls" in answer else (),
         usage=_usage(answer["usage"]) if "usage" in answer else None,
+        cost=Decimal(answer["cost"]) if "cost" in answer else None,
         stop_reason=answer.get("stop"),
         empty_reason=answer.get("empty"),
         explanation=text_of(answer["explanation"]) if "explanation" in answer else None,
         model=answer.get("served"),
         kinds=tuple(answer.get("kinds", ())),
+        draft=answer.get("draft", False),
+    )
+
+
+def _calls(written: Iterable[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(id=str(c["call"]), name=c["tool"], arguments=c["arguments"]) for c in written
     )
 
 
@@ -129,12 +146,23 @@ _FACTS = ("status", "retry_after", "type", "provider")
 def error_of(error: ProviderError) -> dict[str, Any]:
     """Write the error that an ask ended with as an answer."""
     facts = {name: getattr(error, name) for name in _FACTS if getattr(error, name) is not None}
-    # A plugin's own class would have to be imported; the nearest of ours says as much.
-    ours = next(c for c in type(error).__mro__ if getattr(errors, c.__name__, None) is c)
-    out = {"class": ours.__name__, "message": lines(error.message), **facts}
+    out = {"class": class_of(error), "message": lines(error.message), **facts}
     if error.advice is not None:
         out["advice"] = error.advice
     return {"error": out}
+
+
+def class_of(error: ProviderError) -> str:
+    """Return the name of the class of *error*, or of the nearest one of ours to a plugin's own."""
+    ours: type = next(c for c in type(error).__mro__ if getattr(errors, c.__name__, None) is c)
+    return ours.__name__
+
+
+def overcome_error(name: str) -> ProviderError:
+    """Return an error of the class *name*, after which the request was sent again."""
+    error = replayed_error({"error": {"class": name, "message": []}})
+    error.overcome = True
+    return error
 
 
 def replayed_error(answer: Mapping[str, Any]) -> ProviderError:

@@ -22,6 +22,7 @@ LARGE = 256 * 1024
 
 _KINDS = ("ask", "tool", "human", "imported")
 _PARTS = ("value", "text", "calls", "empty", "error")
+_NEEDED = {"tool": frozenset({"tool", "args"}), "human": frozenset({"question"})}
 _TEXTS = ("system", "prompt", "question")
 
 
@@ -50,6 +51,9 @@ def malformed(data: Mapping[str, Any]) -> str | None:
             return f"`{name}` is no list of lines"
     if data["kind"] == "ask" and not {"prompt", "type", "model"} <= data.keys():
         return "it lacks its prompt, type or model"
+    lacking = _NEEDED.get(data["kind"], frozenset()) - data.keys()
+    if lacking:
+        return f"it lacks its {' and '.join(sorted(lacking))}"
     for name in ("context", "messages", "tools", "files"):
         if not is_array(data.get(name, [])) or not all(map(is_object, data.get(name, []))):
             return f"`{name}` is no list of objects"
@@ -81,6 +85,12 @@ def _bad_answer(data: Mapping[str, Any]) -> str | None:
                 return f"`n` or `times` of answer {number} is no small number"
         if not any(part in answer for part in _PARTS) and data["kind"] != "ask":
             return f"answer {number} says nothing; expected one of {', '.join(_PARTS)}"
+        if data["kind"] == "human" and not isinstance(answer.get("value"), str):
+            return f"`value` of answer {number} is no text, which is what a person said"
+        if not is_array(answer.get("files", [])) or not all(
+            is_object(file) and "path" in file for file in answer.get("files", [])
+        ):
+            return f"`files` of answer {number} is no list of handles"
         if "text" in answer and not _is_text(answer["text"]):
             return f"`text` of answer {number} is no list of lines"
         error = answer.get("error")

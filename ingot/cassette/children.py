@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 from ingot.cassette.errors import CassetteError
 from ingot.cassette.ledger import Entry, Ledger
@@ -32,16 +31,17 @@ class SharedLedger(Ledger):
         self._path = path
         self._owner = owner
 
-    def note(self, what: str, **facts: Any) -> None:
-        """Add an entry, and tell it if this process is not the one that reads them."""
-        super().note(what, **facts)
+    def note(self, entry: Entry) -> None:
+        """Add *entry*, and tell it if this process is not the one that reads them."""
+        super().note(entry)
         if os.getpid() == self._owner:
             return
-        error = facts.pop("error", None)
-        said = None if error is None else str(error)
-        if what == "secret":
+        facts = entry._asdict()
+        if entry.error is not None:
+            facts["error"] = str(entry.error)
+        if entry.what == "secret":
             facts["prompt"] = ""  # it may be what must not be written
-        line = json.dumps({"what": what, **facts, "error": said}) + "\n"
+        line = json.dumps(facts) + "\n"
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from ingot.cassette.rows import text_of
+from ingot.cassette.rows import first_line, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ingot.cassette.tape import Row, Tape
 
-__all__ = ["Comparison", "compared"]
+__all__ = ["Comparison", "compared", "likeness"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,6 @@ class Comparison:
 def compared(old: Tape, new: Tape) -> Comparison:
     """Compare two cassettes: rows by key, and those left over by place and likeness."""
     both = [(row, new.rows[place]) for place, row in old.rows.items() if place in new.rows]
-    answered = [(a, b) for a, b in both if a.answers != b.answers]
     added = [row for place, row in new.rows.items() if place not in old.rows]
     dropped: list[Row] = []
     changed: list[tuple[Row, Row]] = []
@@ -53,11 +55,13 @@ def compared(old: Tape, new: Tape) -> Comparison:
             continue
         near = [other for other in added if _place(other) == _place(row)]
         if near:
-            found = max(near, key=lambda other: _alike(row, other))
+            found = max(near, key=partial(_nearness, row))
             added.remove(found)
-            changed.append((row, found))
+            # A call or a question may have another key only because its ask has.
+            (both if _bare(row) == _bare(found) else changed).append((row, found))
         else:
             dropped.append(row)
+    answered = [(a, b) for a, b in both if a.answers != b.answers]
     return Comparison(
         old=old,
         new=new,
@@ -69,12 +73,24 @@ def compared(old: Tape, new: Tape) -> Comparison:
     )
 
 
-def _place(row: Row) -> tuple[str, str, int]:
-    return str(row.data["kind"]), row.site, len(row.data.get("messages", ()))
+def _place(row: Row) -> tuple[str, str, str, int]:
+    data = row.data
+    return str(data["kind"]), row.site, str(data.get("tool")), len(data.get("messages", ()))
 
 
-def _alike(one: Row, two: Row) -> float:
-    texts = [
-        text_of(row.data.get("prompt", row.data.get("question", "")))[:4000] for row in (one, two)
-    ]
-    return SequenceMatcher(None, texts[0], texts[1], autojunk=False).quick_ratio()
+def _nearness(row: Row, other: Row) -> tuple[bool, float]:
+    return _bare(row) == _bare(other), likeness(row.data, other.data)
+
+
+def _bare(row: Row) -> dict[str, Any]:
+    """What is asked, without the keys of the row and of its ask."""
+    return {name: part for name, part in row.data.items() if name not in ("key", "ask")}
+
+
+def likeness(one: Mapping[str, Any], two: Mapping[str, Any]) -> float:
+    """How alike what two rows ask is, from 0 to 1."""
+    return SequenceMatcher(None, _said(one), _said(two), autojunk=False).quick_ratio()
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    return text_of(row["prompt"] if "prompt" in row else first_line(row))[:4000]

@@ -43,7 +43,11 @@ def cost_of(tape: Tape, fresh: Tape, played: Mapping[tuple[str, str], int]) -> D
 
 
 def _cost(row: Row, answer: Mapping[str, Any]) -> Decimal | None:
+    if "cost" in answer:
+        return Decimal(answer["cost"])
+    if row.of != "ask":
+        return Decimal()  # tools and people are not paid by the token
     if "usage" not in answer:
         return Decimal() if "error" in answer else None
-    provider, _, model = str(row.data["model"]).partition("/")
+    provider, _, model = str(row.data.get("model", "")).partition("/")
     return price(f"{provider}/{answer.get('served', model)}", Usage(**answer["usage"]))

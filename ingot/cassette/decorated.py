@@ -14,8 +14,26 @@ if TYPE_CHECKING:
 __all__ = ["in_cassette"]
 
 
-def in_cassette(function: Callable[..., Any], opened: Callable[[], Cassette]) -> Callable[..., Any]:
-    """Return *function*, or coroutine function, so that each call runs in what *opened* returns."""
+def in_cassette(function: Callable[..., Any], cassette: Cassette) -> Callable[..., Any]:
+    """Return *function*, or coroutine function, so that each call runs in one like *cassette*."""
+
+    def opened() -> Cassette:
+        return type(cassette)(
+            cassette.path,
+            cassette.mode,
+            only=cassette.only,
+            human=cassette.human,
+            unused=cassette.on_unused,
+            repeats=cassette.repeats,
+            tools=cassette.tools,
+            stream=cassette.stream,
+            patterns=cassette.gate.patterns,
+            redact=cassette.veil.redact,
+            restore=cassette.veil.restore,
+            max_bytes=cassette.gate.max_bytes,
+            in_ci=True,
+        )
+
     if iscoroutinefunction(function):
 
         @functools.wraps(function)

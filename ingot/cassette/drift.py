@@ -8,65 +8,82 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from ingot._json import canonical, is_array, is_object
-from ingot.cassette.errors import CassetteError
-from ingot.cassette.rows import row_of, text_of
+from ingot.cassette.compare import likeness
+from ingot.cassette.errors import CassetteError, CassetteMissError
+from ingot.cassette.rows import first_line
 from ingot.cassette.typetext import type_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from ingot._request import Request
     from ingot.cassette.recorder import Cassette
     from ingot.cassette.tape import Row
 
-__all__ = ["changes", "report_drift", "report_miss"]
+__all__ = ["changes", "report_drift", "report_miss", "report_unused"]
 
 _LINES = 40
 _WIDTH = 200
-_PARTS = ("system", "prompt", "context", "messages", "tools", "files", "model", "params", "sample")
+_PARTS = (
+    *("system", "prompt", "context", "messages", "tools", "files", "model", "params", "sample"),
+    *("tool", "args", "question", "choices", "repeat"),
+)
 
 
 def report_miss(
-    cassette: Cassette, request: Request, key: str, site: str, recorded: int, made: int
-) -> tuple[str, str]:
+    cassette: Cassette, row: dict[str, Any], types: Mapping[str, Any], recorded: int
+) -> CassetteMissError:
     """
-    Say why a request has no answer.
+    Say why a request has no answer: the reason in a sentence, then what changed.
 
     Args:
         cassette: Where it was looked for.
-        request: The request.
-        key: Its key.
-        site: Where it was asked.
-        recorded: How many answers are recorded for it.
-        made: How often it was asked for before.
-
-    Returns:
-        The reason in a sentence, and a report of some lines on what changed.
+        row: The request, or the call or question in an ask, without answers.
+        types: The types in it.
+        recorded: How many answers are recorded for it, all of which were played.
     """
+    site = str(row["site"])
     if recorded:
-        reason = f"{site}: recorded {_times(recorded)}, and asked for once more (call {made + 1})"
-        return reason, f"  re-record:  {_command(cassette, site)}"
-    row, types = row_of(request, key, site)
+        reason = f"{site}: recorded {_times(recorded)}, and {_ASKED[row['kind']]} once more"
+        out: list[str] = []
+    else:
+        reason, out = _changed(cassette, row, types)
+    if row["kind"] != "ask":
+        out.insert(0, f"  {first_line(row)}")
+    out.append(
+        f"  {'re-record' if recorded else 're-record just this'}:  {_command(cassette, row)}"
+    )
+    report = "\n".join(cassette.gate.shown(line)[:_WIDTH] for line in _bounded(out))
+    return CassetteMissError(reason, path=str(cassette.path), key=row["key"], report=report)
+
+
+_ASKED = {"ask": "asked for", "tool": "called", "human": "asked"}
+_WHAT = {"ask": "request", "tool": "call", "human": "question to a person"}
+
+
+def _changed(
+    cassette: Cassette, row: dict[str, Any], types: Mapping[str, Any]
+) -> tuple[str, list[str]]:
     near = _nearest(cassette, row)
     out: list[str] = []
-    if near is None:
-        reason = f"{site}: no recording for this request"
-        if not len(cassette.tape):
-            reason = f"{site}: nothing is recorded" + (
-                "" if cassette.path.exists() else " (no such file)"
-            )
-    else:
-        reason = f"{site}: no recording for this request"
+    reason = f"{row['site']}: no recording for this {_WHAT[row['kind']]}"
+    if not len(cassette.tape):
+        missing = "" if cassette.path.exists() else " (no such file)"
+        reason = f"{row['site']}: nothing is recorded{missing}"
+    if near is not None:
         out.append(f"  nearest: {near.key[:11]} ({_alike(near, row)})")
         out += [f"    {line}" for line in changes(near.data, row, cassette.tape.types, types)]
-    left = [other for other in cassette.unused() if near is None or other.key != near.key]
+    next_in_place = None if cassette.places is None else cassette.places.told()
+    if next_in_place is not None:
+        out.append(f"  {next_in_place}")
+    tape = cassette.tape
+    opening = str(row["ask"]) if "ask" in row else "" if near is None else tape.first_key(near)
+    left = [other for other in cassette.unused() if tape.first_key(other) != opening]
     if left:
         said = left[0].first_line
         more = "answer was" if len(left) == 1 else "answers were"
         out.append(f"  {len(left)} more recorded {more} not used: {left[0].site}  {said!r}")
-    out.append(f"  re-record just this:  {_command(cassette, site)}")
-    return reason, "\n".join(cassette.gate.shown(line)[:_WIDTH] for line in _bounded(out))
+    return reason, out
 
 
 def _bounded(out: list[str]) -> list[str]:
@@ -79,10 +96,12 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _command(cassette: Cassette, site: str) -> str:
-    only = f"--ingot=refresh --ingot-only={quote(site.rpartition(':')[2])}"
+def _command(cassette: Cassette, row: Mapping[str, Any]) -> str:
+    """What to run; a call or a question alone is added, without asking the model anew."""
+    only = f"--ingot=refresh --ingot-only={quote(row['site'].rpartition(':')[2])}"
+    flags = only if row["kind"] == "ask" else "--ingot=record"
     test = cassette.about.get("test")
-    return f"{only}, or mode='record'" if test is None else f"pytest {quote(test)} {only}"
+    return f"{flags}, or mode='record'" if test is None else f"pytest {quote(test)} {flags}"
 
 
 def _nearest(cassette: Cassette, row: Mapping[str, Any]) -> Row | None:
@@ -95,26 +114,19 @@ def _nearest(cassette: Cassette, row: Mapping[str, Any]) -> Row | None:
 
     def near(other: Row) -> tuple[bool, ...]:
         same_turn = len(other.data.get("messages", ())) == turns
-        same_type = other.data.get("type") == row["type"]
-        return other.site == row["site"], same_turn, other.key in unused, same_type
+        same = all(other.data.get(name) == row.get(name) for name in ("type", "tool", "ask"))
+        return other.site == row["site"], same_turn, other.key in unused, same
 
     best = max(map(near, rows))
     # Texts are compared where nothing else decides, and not without end.
     nearest = [other for other in rows if near(other) == best][:500]
-    return max(nearest, key=lambda other: _ratio(other.data, row))
-
-
-def _ratio(one: Mapping[str, Any], two: Mapping[str, Any]) -> float:
-    return SequenceMatcher(None, _said(one), _said(two), autojunk=False).quick_ratio()
-
-
-def _said(row: Mapping[str, Any]) -> str:
-    return text_of(row.get("prompt", []))[:4000]
+    return max(nearest, key=lambda other: likeness(other.data, row))
 
 
 def _alike(near: Row, row: Mapping[str, Any]) -> str:
     place = "same site" if near.site == row["site"] else near.site
-    return f"{place}, {_ratio(near.data, row):.0%} of the prompt"
+    what = "prompt" if "prompt" in row else _WHAT[row["kind"]]
+    return f"{place}, {likeness(near.data, row):.0%} of the {what}"
 
 
 def changes(
@@ -126,7 +138,8 @@ def changes(
     """Say in lines how the request of *new* differs from that of *old*, part by part."""
     out: list[str] = []
     same: list[str] = []
-    before, after = old_types.get(old.get("type", "")), new_types.get(new.get("type", ""))
+    name, other = old.get("type", ""), new.get("type", "")  # an imported row has a name alone
+    before, after = old_types.get(name, name), new_types.get(other, other)
     for part in _PARTS:
         if old.get(part) == new.get(part):
             if part in old:
@@ -141,7 +154,7 @@ def changes(
         out.append("type")
         told = [*_lines(type_lines(before), type_lines(after))] if before and after else []
         out += [f"  {line}" for line in told or _tree(before, after, "")]
-    else:
+    elif before:
         same.append("type")
     if same:
         out.append(f"unchanged: {', '.join(same)}")
@@ -160,8 +173,19 @@ def _readable(part: str, row: Mapping[str, Any], types: Mapping[str, Any]) -> An
         if part == "context":
             out[name] = said["text"] if "text" in said else said.get("value")
         else:
-            out[name] = {**said, "type": types.get(said.get("type", ""))}
+            described = types.get(said.pop("type", ""))
+            out[name] = said | _arguments(described)
     return out
+
+
+def _arguments(described: Any) -> dict[str, Any]:
+    """The parameters of a tool by name, without the class that was made of them."""
+    classes = described.get("classes") if is_object(described) else None
+    if not is_object(classes):
+        return {"type": described}
+    made = classes[described["type"]["ref"]]
+    others = {name: one for name, one in classes.items() if one is not made}
+    return {"parameters": made["fields"], **({"classes": others} if others else {})}
 
 
 def _part(old: Any, new: Any) -> Iterator[str]:
@@ -220,6 +244,16 @@ def _tree(old: Any, new: Any, path: str) -> Iterator[str]:
 def _short(value: Any) -> str:
     text = "nothing" if value is None else canonical(value)
     return text if len(text) <= 80 else text[:77] + "…"
+
+
+def report_unused(cassette: Cassette, rows: list[Row]) -> CassetteError:
+    """Say which *rows* have answers that nobody asked for."""
+    shown = "; ".join(f"{row.site} {row.first_line!r}" for row in rows[:5])
+    return CassetteError(
+        f"{len(rows)} recorded answers were not asked for: {shown}",
+        path=str(cassette.path),
+        advice="ask for them, or record with mode='refresh' to drop them",
+    )
 
 
 def report_drift(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ingot.cassette.tape import Row
 
-__all__ = ["export_tape", "import_tape"]
+__all__ = ["export_tape", "import_tape", "imported_key", "ingot_name"]
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_tokens")
 
@@ -59,11 +59,25 @@ def import_tape(upstream: UpstreamCassette) -> Tape:
     return tape
 
 
-def _add(tape: Tape, of: str, node: str, key: str, answer: dict[str, Any], **more: Any) -> None:
-    # One digest may stand at several nodes, for tools and people; a row is of one.
-    data = {"kind": "imported", "site": node, "key": f"{of}:{key}:{node}", "of": of, **more}
+def _add(tape: Tape, of: str, node: str, digest: str, answer: dict[str, Any], **more: Any) -> None:
+    key = imported_key(of, digest, node)
+    data = {"kind": "imported", "site": node, "key": key, "of": of, **more}
     row = tape.row("imported", data["key"])
     tape.add(data, {}, 0 if row is None else len(row.answers), answer)
+
+
+def imported_key(of: str, digest: str, node: str) -> str:
+    """
+    Return the key of an imported row.
+
+    One digest may stand at several nodes, for tools and people; a row is of one.
+
+    Args:
+        of: The kind of what was recorded: `ask`, `tool` or `human`.
+        digest: That of the request; see `ingot.cassette.upstream_digest`.
+        node: The name of the place that asked.
+    """
+    return f"{of}:{digest}:{node}"
 
 
 def export_tape(tape: Tape, agent: str) -> UpstreamCassette:
@@ -92,7 +106,7 @@ def export_tape(tape: Tape, agent: str) -> UpstreamCassette:
         _fit(row)
         for answer in row.answers.values():
             at = answer.get("at", len(tape))
-            match row.data.get("of", row.data["kind"]):
+            match row.of:
                 case "ask":
                     asked.append((at, _interaction(row, answer, tape.types)))
                 case "tool":
@@ -133,10 +147,9 @@ def _fit(row: Row) -> None:
         if row.data.get(name) not in (None, []):
             raise _refused(row, what)
     for answer in row.answers.values():
-        kind = row.data.get("of", row.data["kind"])
-        if kind == "ask" and "error" in answer:
+        if row.of == "ask" and "error" in answer:
             raise _refused(row, f"it ended with {answer['error'].get('class', 'an error')}")
-        if kind == "tool" and "error" not in answer and answer.get("value") is None:
+        if row.of == "tool" and "error" not in answer and answer.get("value") is None:
             raise _refused(row, "a tool returned null")
         if answer.get("calls"):
             raise _refused(row, "the model called a tool")
@@ -220,15 +233,23 @@ _NAMES = {
 }
 
 
-def _type_name(row: Row, described: Any) -> str:
-    """Ingot's name of a type: a word, a record, or a list of these."""
+def ingot_name(described: Any) -> str | None:
+    """Return Ingot's name of a type: a word, a record, or a list of these; None if it has none."""
     found = described
     if is_object(found) and "classes" in found:
         found = found["type"]
-    if isinstance(found, str) and found in _NAMES:
-        return _NAMES[found]
+    if isinstance(found, str):
+        return _NAMES.get(found)
     if is_object(found) and set(found) == {"list"}:
-        return f"{_type_name(row, found['list'])}[]"
+        item = ingot_name(found["list"])
+        return None if item is None else f"{item}[]"
     if is_object(found) and set(found) == {"ref"}:
         return str(found["ref"])
-    raise _refused(row, f"its type is {type_line(described)}")
+    return None
+
+
+def _type_name(row: Row, described: Any) -> str:
+    named = ingot_name(described)
+    if named is None:
+        raise _refused(row, f"its type is {type_line(described)}")
+    return named

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 from weakref import WeakKeyDictionary
 
-__all__ = ["lane"]
+__all__ = ["Order", "lane"]
 
 _numbers = itertools.count()
 _of_thread = threading.local()
@@ -31,3 +31,28 @@ def lane() -> int:
     except AttributeError:
         _of_thread.number = next(_numbers)
         return lane()
+
+
+class Order:
+    """Numbers equal questions in the order in which they are asked; used under a lock."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, int] = {}
+        self._lanes: dict[str, int] = {}
+
+    def take(self, key: str) -> int:
+        """Return the number, from 0, of the question that is asked here and now."""
+        number = self._asked.get(key, 0)
+        self._asked[key] = number + 1
+        mine = lane()
+        if self._lanes.setdefault(key, mine) != mine:
+            self._lanes[key] = _SEVERAL
+        return number
+
+    def is_mixed(self, key: str) -> bool:
+        """Whether more than one lane asked the question, so that its order means nothing."""
+        return self._lanes.get(key) == _SEVERAL
+
+
+_SEVERAL = -1
+"""Stands for more than one lane."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ingot.errors import IngotError
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["Entry", "Ledger"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """
     One question of a run.
 
@@ -22,6 +21,7 @@ class Entry:
         key: The key of the request.
         prompt: First line of the prompt.
         error: What was raised, or kept to be raised; None when all was well.
+        kind: The kind of row: `ask`, `tool` or `human`.
     """
 
     what: str
@@ -29,6 +29,7 @@ class Entry:
     key: str
     prompt: str
     error: IngotError | None = None
+    kind: str = "ask"
 
 
 @dataclass(slots=True)
@@ -42,9 +43,9 @@ class Ledger:
 
     entries: list[Entry] = field(default_factory=list[Entry])
 
-    def note(self, what: str, **facts: Any) -> None:
-        """Add an entry."""
-        self.entries.append(Entry(what=what, **facts))
+    def note(self, entry: Entry) -> None:
+        """Add *entry*."""
+        self.entries.append(entry)
 
     def count(self, what: str) -> int:
         """How many entries are *what*."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ingot._json import canonical, is_array, is_object
-from ingot.cassette.rows import text_of
+from ingot.cassette.acts import Acts, arguments_of, is_result
+from ingot.cassette.rows import call_line, first_line, text_of
 from ingot.cassette.typetext import type_line, type_lines
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ __all__ = [
     "Conversation",
     "answer_blocks",
     "conversations",
-    "first_line",
     "formatted",
     "request_blocks",
 ]
@@ -76,16 +76,6 @@ class Conversation:
         return first_line(self.rows[0].data)
 
 
-def first_line(data: Mapping[str, Any]) -> str:
-    """The first line of what a row asks."""
-    if "prompt" in data or "question" in data:
-        lines = text_of(data.get("prompt", data.get("question"))).split("\n")
-        return next((line for line in lines if line.strip()), "")
-    if "tool" in data:
-        return f"{data['tool']}({_arguments(data.get('args', {}))})"
-    return str(data.get("node", ""))
-
-
 def formatted(value: Any) -> str:
     """JSON as people read it: short values on one line, others indented."""
     short = json.dumps(value, ensure_ascii=False)
@@ -93,10 +83,16 @@ def formatted(value: Any) -> str:
 
 
 def conversations(tape: Tape) -> list[Conversation]:
-    """Put the rows of *tape* together: a turn belongs to the request that it continues."""
+    """
+    Put the rows of *tape* together.
+
+    A turn belongs to the request that it continues, a call and a question to their ask.
+    """
     groups: dict[str, list[Row]] = {}
+    openings = {row.key: _opening(row.data) for row in tape if row.data["kind"] == "ask"}
     for row in tape:
-        groups.setdefault(_opening(row.data), []).append(row)
+        asked = openings.get(str(row.data.get("ask")))
+        groups.setdefault(asked or _opening(row.data), []).append(row)
     return [_conversation(rows, tape.types) for rows in groups.values()]
 
 
@@ -107,22 +103,56 @@ def _opening(data: Mapping[str, Any]) -> str:
 
 
 def _conversation(rows: list[Row], types: Mapping[str, Any]) -> Conversation:
-    rows = sorted(rows, key=lambda row: len(row.data.get("messages", ())))
-    first = rows[0]
+    asks = [row for row in rows if row.data["kind"] == "ask"] or rows
+    asks.sort(key=lambda row: len(row.data.get("messages", ())))
+    acts = Acts(row for row in rows if row not in asks)
+    first = asks[0]
     bare = {k: v for k, v in first.data.items() if k != "messages"}
     blocks = list(request_blocks(bare, types))
-    for number, row in enumerate(rows):
-        before = _before(row, rows[:number])
+    told: dict[str, set[int]] = {}
+    for number, row in enumerate(asks):
+        before = _before(row, asks[:number])
         said: list[Any] = row.data.get("messages", [])
         new = said[len(before.data.get("messages", ())) if before is not None else 0 :]
         if before is not None and before.alike and new[:1] and new[0].get("role") == "assistant":
-            new = new[1:]  # it is the answer that stands above
-        turns = [*_turns(new), *answer_blocks(row)]
-        turns[:1] = [_marked(turn, row.key) for turn in turns[:1]]
-        blocks += turns
+            new = [_without(turn, told[before.key]) for turn in new[1:]]  # those stand above
+        blocks += _from(row, [*_turns(new), *answer_blocks(row)])
+        told[row.key] = set()
+        for at, done in _led(row, acts):
+            blocks += _act(done, types)
+            if is_result(done):
+                told[row.key].add(at)
+    for row in acts.left:
+        blocks += _act(row, types)
     named = types.get(first.data.get("type", ""))
-    told = type_line(named) if named is not None else str(first.data.get("type", ""))
-    return Conversation(tuple(rows), told, tuple(blocks))
+    line = type_line(named) if named is not None else str(first.data.get("type", ""))
+    ordered = (*asks, *(row for row in rows if row not in asks))
+    return Conversation(ordered, line, tuple(blocks))
+
+
+def _led(row: Row, acts: Acts) -> Iterator[tuple[int, Row]]:
+    """What the answers of *row* led to, each with the place of the call among those of its turn."""
+    for answer in row.answers.values():
+        for at, call in enumerate(answer.get("calls", ())):
+            for done in acts.of(call, exact="dialect" not in answer):
+                yield at, done
+
+
+def _act(row: Row, types: Mapping[str, Any]) -> list[Block]:
+    return _from(row, [*request_blocks(row.data, types), *answer_blocks(row)])
+
+
+def _without(turn: Mapping[str, Any], told: set[int]) -> Mapping[str, Any]:
+    """*turn* without the results that are told already."""
+    if "results" not in turn:
+        return turn
+    results = [result for at, result in enumerate(turn["results"]) if at not in told]
+    return {**turn, "results": results}
+
+
+def _from(row: Row, blocks: list[Block]) -> list[Block]:
+    """*blocks*, the first of which links to *row*."""
+    return [_marked(block, row.key) for block in blocks[:1]] + blocks[1:]
 
 
 def _marked(block: Block, key: str) -> Block:
@@ -174,15 +204,14 @@ def request_blocks(data: Mapping[str, Any], types: Mapping[str, Any]) -> Iterato
         yield Block("user", "question to a person", text_of(data["question"]) + told)
     if "tool" in data:
         yield Block("tool", f"call {data['tool']}", formatted(data.get("args", {})), "json")
-    if "prompt" not in data and "node" in data:
-        told = f"{data['node']}: what was asked is not in an imported recording"
-        yield Block("user", "imported", told)
+    if data.get("of") == "ask":
+        yield Block("user", "imported", "what was asked is not in such a recording")
     yield from _turns(data.get("messages", ()))
 
 
 def _turns(messages: Iterable[Mapping[str, Any]]) -> Iterator[Block]:
     for message in messages:
-        if message.get("results"):
+        if "results" in message:
             for result in message["results"]:
                 failed = " (failed)" if result.get("failed") else ""
                 yield Block("tool", f"result {result['call']}{failed}", text_of(result["text"]))
@@ -192,28 +221,28 @@ def _turns(messages: Iterable[Mapping[str, Any]]) -> Iterator[Block]:
             yield Block("user", "sent back", text_of(message.get("text", "")))
 
 
-def _arguments(value: Any) -> str:
-    if not is_object(value):
-        return json.dumps(value, ensure_ascii=False)
-    return ", ".join(f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in value.items())
-
-
 def _said(
     role: Role, label: str, said: Mapping[str, Any], facts: tuple[str, ...]
 ) -> Iterator[Block]:
-    calls = [f"{c['tool']}({_arguments(c['arguments'])})" for c in said.get("calls", ())]
+    calls = [call_line(c["tool"], arguments_of(c)) for c in said.get("calls", ())]
     if "value" in said:
         yield Block(role, label, formatted(said["value"]), "json", facts)
     elif "text" in said:
         yield Block(role, label, text_of(said["text"]), "prose", facts)
-    elif "empty" in said:
+    elif "empty" in said and not calls:
         told = text_of(said["explanation"]) if "explanation" in said else ""
         yield Block(role, f"{label}: no answer, {said['empty']}", told, "prose", facts)
     elif not calls:
         yield Block(role, label, "", "prose", facts)
     if calls:
-        taken = () if "value" in said or "text" in said or "empty" in said else facts
+        taken = () if "value" in said or "text" in said else facts
         yield Block(role, f"{label}: calls", "\n".join(calls), "code", taken)
+
+
+_ANSWERED: dict[str, tuple[Role, str]] = {
+    "tool": ("tool", "result"),
+    "human": ("user", "answer of a person"),
+}
 
 
 def answer_blocks(row: Row) -> list[Block]:
@@ -223,15 +252,17 @@ def answer_blocks(row: Row) -> list[Block]:
     if len(answers) > 1 and row.alike:
         answers = dict([next(iter(answers.items()))])
     for number, answer in answers.items():
-        label = "answer"
+        role, label = _ANSWERED.get(row.of, ("answer", "answer"))
         if len(answers) > 1:
-            label = f"answer {number + 1}"
+            label = f"{label} {number + 1}"
         elif len(row.answers) > 1:
-            label = f"answer, {len(row.answers)} times the same"
-        if is_object(answer.get("error")):
+            label = f"{label}, {len(row.answers)} times the same"
+        if row.of == "human" and "value" in answer:
+            out.append(Block(role, label, str(answer["value"])))
+        elif is_object(answer.get("error")):
             out.append(_error(answer["error"]))
         else:
-            out += _said("answer", label, answer, tuple(_facts(answer)))
+            out += _said(role, label, answer, tuple(_facts(answer)))
     return out
 
 

@@ -11,19 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from ingot import _registry
 from ingot._request import key_of
-from ingot.cassette.errors import (
-    AmbiguousRepeatError,
-    CassetteError,
-    CassetteKeyError,
-    CassetteMissError,
-)
+from ingot.cassette.errors import AmbiguousRepeatError, CassetteKeyError
 from ingot.cassette.gate import Gate
-from ingot.cassette.lanes import lane
+from ingot.cassette.lanes import Order
 from ingot.cassette.ledger import Ledger
 from ingot.cassette.modes import MODES, Mode, is_meant, mode_of
-from ingot.cassette.rows import row_of
 from ingot.cassette.store import Journal, load, recover, save
-from ingot.cassette.tape import Tape
+from ingot.cassette.take import Take
+from ingot.cassette.tape import Tape, is_same
 from ingot.cassette.veil import Veil
 
 if TYPE_CHECKING:
@@ -33,7 +28,8 @@ if TYPE_CHECKING:
 
     from ingot._request import Request
     from ingot.cassette.ledger import Entry
-    from ingot.cassette.take import Find, Take
+    from ingot.cassette.positional import Places
+    from ingot.cassette.take import Find
     from ingot.cassette.tape import Row
 
 __all__ = ["MODES", "Cassette", "Mode"]
@@ -57,7 +53,14 @@ class Cassette:
             None for what `INGOT_CASSETTE_MODE` says, else `replay`.
         only: With `refresh`, patterns of sites or keys, with `|` between them: only what one of
             them matches is asked anew.
+        human: Whether `refresh` drops what people answered, too, so that they are asked anew.
         unused: What becomes of recorded answers that nobody asked for: `ignore` or `fail`.
+        repeats: What becomes of a question that is asked more often than it was answered: it is
+            not recorded (`fail`), or the last answer is played again (`last`).
+        tools: Whether recorded results of tools stand for their calls (`replay`), or they are run
+            (`live`).
+        stream: In what pieces an answer comes that is streamed from a recording: `whole`, `words`,
+            or as it was `recorded`.
         patterns: Regular expressions of texts that must never be written, beside those known.
         redact: Placeholders such as `<EMAIL>`, and the regular expression of what each replaces in
             what is recorded, and in what keys are made of; the provider is sent the text as it is.
@@ -72,6 +75,7 @@ class Cassette:
         shared: Whether others use the file too, so that `refresh` drops nothing that is not asked.
         left_to_parent: Whether another process writes what this one records.
         about: What is written at the head of the file, such as the test that it belongs to.
+        places: What of the recording is played by its position, once it was read; None for nothing.
     """
 
     def __init__(
@@ -80,7 +84,11 @@ class Cassette:
         mode: Mode | None = None,
         *,
         only: str | None = None,
+        human: bool = False,
         unused: Literal["ignore", "fail"] = "ignore",
+        repeats: Literal["fail", "last"] = "fail",
+        tools: Literal["replay", "live"] = "replay",
+        stream: Literal["whole", "words", "recorded"] = "whole",
         patterns: tuple[str, ...] = (),
         redact: Mapping[str, str] | None = None,
         restore: Mapping[str, str] | None = None,
@@ -90,21 +98,25 @@ class Cassette:
         self.path = Path(path)
         self.mode: Mode = mode_of(mode, in_ci=in_ci)
         self.only = only
+        self.human = human
+        self.on_unused: Literal["ignore", "fail"] = unused
+        self.repeats: Literal["fail", "last"] = repeats
+        self.tools: Literal["replay", "live"] = tools
+        self.stream: Literal["whole", "words", "recorded"] = stream
         self.ledger = Ledger()
         self.automatic = False
         self.shared = False
         self.left_to_parent = False
         self.about: dict[str, Any] = {}
-        self._unused: Literal["ignore", "fail"] = unused
+        self.places: Places | None = None
         self.gate = Gate(self.path, patterns, max_bytes)
         self.veil = Veil(redact, restore)
         self._lock = threading.RLock()
         self._tape: Tape | None = None
         self._fresh = Tape()
         self._journal: Journal | None = None
-        self._asked: Counter[str] = Counter()
+        self._order = Order()
         self._played: Counter[tuple[str, str]] = Counter()
-        self._lanes: dict[str, int] = {}
 
     def __repr__(self) -> str:
         return f"<Cassette {self.path.name}: {self.mode}; {self.ledger}>"
@@ -133,27 +145,14 @@ class Cassette:
     async def __aenter__(self) -> Self:
         return self.__enter__()
 
-    async def __aexit__(self, *ended: Any) -> None:  # noqa: PYI036 (they are passed on)  # noqa: PYI036 (handed on)
+    async def __aexit__(self, *ended: Any) -> None:  # noqa: PYI036 (handed on)
         self.__exit__(*ended)
 
     def __call__(self, function: F) -> F:
         """Decorate *function*: each call runs in a cassette of its own at the same path."""
         from ingot.cassette.decorated import in_cassette
 
-        def again() -> Cassette:
-            return Cassette(
-                self.path,
-                self.mode,
-                only=self.only,
-                unused=self._unused,
-                patterns=self.gate.patterns,
-                redact=self.veil.redact,
-                restore=self.veil.restore,
-                max_bytes=self.gate.max_bytes,
-                in_ci=True,
-            )
-
-        return cast("F", in_cassette(function, again))
+        return cast("F", in_cassette(function, self))
 
     @property
     def rows(self) -> list[Row]:
@@ -181,7 +180,12 @@ class Cassette:
                 if self._tape is None:
                     if self.mode in ("record", "refresh") and not self.left_to_parent:
                         recover(self.path)
-                    self._tape = load(self.path)
+                    tape = load(self.path)
+                    if "imported" in tape.rest:
+                        from ingot.cassette.positional import places_of
+
+                        self.places = places_of(self, tape)
+                    self._tape = tape
         return self._tape
 
     def ready(self) -> None:
@@ -230,19 +234,18 @@ class Cassette:
 
     def _united(self, before: Tape) -> Tape:
         before.unite(self._fresh)
+        if self.places is not None:
+            self.places.drop_adopted(before)
         before.rest = {**before.rest, **self.about}
         return before
 
     def _refreshed(self, before: Tape) -> Tape:
-        rest = {**before.rest, **self.about}
-        after = Tape({}, {**before.types, **self._fresh.types}, rest)
-        for place, row in before.rows.items():
+        for place, row in list(before.rows.items()):
             anew = self.is_refreshed(row.site, before.first_key(row))
             ours = place in self._fresh.rows or not self.shared
-            if row.data["kind"] == "human" or not (anew and ours):
-                after.rows[place] = row
-        after.unite(self._fresh)
-        return after
+            if anew and ours and (self.human or row.of != "human"):
+                del before.rows[place]
+        return self._united(before)
 
     def check(self) -> None:
         """
@@ -254,30 +257,27 @@ class Cassette:
         """
         if self.ledger.errors:
             raise self.ledger.errors[0]
-        left = self.unused() if self._unused == "fail" else []
+        left = self.unused() if self.on_unused == "fail" else []
         if left:
-            shown = "; ".join(f"{row.site} {row.first_line!r}" for row in left[:5])
-            raise CassetteError(
-                f"{len(left)} recorded answers were not asked for: {shown}",
-                path=str(self.path),
-                advice="ask for them, or record with mode='refresh' to drop them",
-            )
+            from ingot.cassette.drift import report_unused
+
+            raise report_unused(self, left)
 
     def unused(self) -> list[Row]:
         """Rows that have answers which nobody asked for; all are spoken for while refreshing."""
         if self.mode in ("live", "verify", "refresh"):
             return []
         with self._lock:
-            return [
-                row
-                for row in self.tape
-                if self._played[row.data["kind"], row.key] < len(row.answers)
-            ]
+            return [row for row in self.tape if self.times_played(row) < len(row.answers)]
 
-    def credit(self, key: str) -> None:
+    def times_played(self, row: Row) -> int:
+        """How many answers of *row* were played."""
+        return self._played[row.data["kind"], row.key]
+
+    def credit(self, kind: str, key: str) -> None:
         """Count an answer as played that another process played."""
         with self._lock:
-            self._played["ask", key] += 1
+            self._played[kind, key] += 1
 
     # One ask
 
@@ -290,17 +290,11 @@ class Cassette:
             site: Where it is asked, as `file:function`.
             find: Finds the provider that is asked where nothing is recorded.
         """
-        from ingot.cassette.take import Take
-
         request = self.veil.request(request)
         parts = request.key_parts()
         key = key_of(parts)
         with self._lock:
-            number = self._asked.get(key, 0)
-            self._asked[key] = number + 1
-            mine = lane()
-            if self._lanes.setdefault(key, mine) != mine:
-                self._lanes[key] = _SEVERAL
+            number = self._order.take(key)
         return Take(self, parts, key, number, site, find, name=request.provider)
 
     def is_refreshed(self, site: str, key: str) -> bool:
@@ -333,18 +327,20 @@ class Cassette:
             AmbiguousRepeatError: It depends on the scheduler which of several answers is due.
             CassetteKeyError: The row was edited.
         """
-        row = self.tape.row(kind, key)
+        tape = self.tape
+        row = tape.row(kind, key)
         if row is None:
             return None
-        if not row.verified and not self.tape.is_genuine(row, parts):
-            raise CassetteKeyError(key, self.tape.actual_key(row), path=str(self.path))
+        if not row.verified and not tape.is_genuine(row, parts):
+            raise CassetteKeyError(key, tape.actual_key(row), path=str(self.path))
         answers = row.answers
         if row.alike:
-            left = self._played.get((kind, key), 0) < len(answers)
-            return next(iter(answers.values())) if left else None
-        if self._lanes.get(first) == _SEVERAL:
+            left = self._played.get((kind, key), 0) < len(answers) or self.repeats == "last"
+            return next(iter(answers.values()), None) if left else None
+        if self._order.is_mixed(first):
             raise AmbiguousRepeatError(row.site, len(answers), path=str(self.path), key=key)
-        return answers.get(number)
+        last = max(answers)
+        return answers.get(last if self.repeats == "last" and number > last else number)
 
     def play(
         self, kind: str, key: str, number: int, first: str
@@ -357,34 +353,36 @@ class Cassette:
             row = self.tape.row(kind, key)
             return answer, 0 if row is None else len(row.answers)
 
-    def miss(self, request: Request, key: str, site: str, recorded: int) -> CassetteMissError:
-        """The error for a request that has no answer; it is in the ledger before it is raised."""
-        from ingot.cassette.drift import report_miss
-
-        made = self._played["ask", key]
-        asked = self.veil.request(request)
-        reason, report = report_miss(self, asked, key, site, recorded, made)
-        return CassetteMissError(reason, path=str(self.path), key=key, report=report)
-
     def record(
-        self, request: Request, key: str, site: str, number: int, first: str, answer: dict[str, Any]
+        self,
+        row: dict[str, Any],
+        types: Mapping[str, Any],
+        number: int,
+        first: str,
+        answer: dict[str, Any],
     ) -> None:
         """
         Put an answer on disk; it is there when this returns.
+
+        Args:
+            row: What was asked, without answers.
+            types: The types in it.
+            number: The number of the ask that it belongs to.
+            first: The key of the first request of that ask.
+            answer: The answer.
 
         Raises:
             AmbiguousRepeatError: It differs from another answer of the same request, and the two
                 were asked for at the same time.
         """
-        row, types = row_of(self.veil.request(request), key, site)
+        kind, key, site = row["kind"], row["key"], row["site"]
         with self._lock:
             self.gate.check(row, types, answer)
-            others: dict[int, dict[str, Any]] = {}
-            for tape in (self._fresh, self.tape) if self.mode == "record" else (self._fresh,):
-                there = tape.row("ask", key)
-                others |= {} if there is None else there.answers
-            if self._lanes.get(first) == _SEVERAL and any(
-                other != answer for other in others.values()
+            others = self._fresh.answers(kind, key)
+            if self.mode == "record":
+                others = {**others, **self.tape.answers(kind, key)}
+            if self._order.is_mixed(first) and not all(
+                is_same(answer, other) for other in others.values()
             ):
                 raise AmbiguousRepeatError(site, len(others) + 1, path=str(self.path), key=key)
             if number in others:  # equal answers were played in another order
@@ -393,7 +391,3 @@ class Cassette:
             if self._journal is not None:
                 self._journal.append({"row": row, "types": types, "n": number, "answer": answer})
             self._fresh.add(row, types, number, answer)
-
-
-_SEVERAL = -1
-"""Stands for more than one lane."""

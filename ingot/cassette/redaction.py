@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
+from ingot._json import encoder
 from ingot.errors import NotConfiguredError, PromptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["Redaction", "compiled"]
+
+_encode = encoder(separators=(",", ":"))
 
 
 def compiled(pattern: str | re.Pattern[str], what: str) -> re.Pattern[str]:
@@ -88,13 +92,28 @@ class Redaction:
         """
         return _mapped(value, self.apply)
 
+    def apply_written(self, text: str) -> str:
+        """
+        Return *text*, which may be JSON, with placeholders; JSON stays JSON.
+
+        A rule that finds much, such as all that is no space, would else take its brackets along,
+        and one letter may be escaped in it.
+        """
+        return _in_written(text, self.apply)
+
     def restore(self, value: Any, environ: Mapping[str, str]) -> Any:
         """Return *value* with what placeholders stand for, as far as *environ* has it."""
+        return _mapped(value, self._real(environ))
 
+    def restore_written(self, text: str, environ: Mapping[str, str]) -> str:
+        """Return *text*, which may be JSON, with what placeholders stand for; it stays JSON."""
+        return _in_written(text, self._real(environ))
+
+    def _real(self, environ: Mapping[str, str]) -> Callable[[str], str]:
         def real(match: re.Match[str]) -> str:
             return environ.get(self._restore.get(match.group(), ""), match.group())
 
-        return _mapped(value, lambda text: self._marks.sub(real, text))
+        return lambda text: self._marks.sub(real, text)
 
     def _replaced(self, text: str, mark: str, rule: re.Pattern[str]) -> str:
         walls = [match.span() for match in self._marks.finditer(text)]
@@ -114,6 +133,16 @@ class Redaction:
                 done += text[at:first], mark
                 at = last
         return "".join(done) + text[at:]
+
+
+def _in_written(text: str, change: Callable[[str], str]) -> str:
+    """Return *text* with *change* made to the texts in it if it is JSON, else to all of it."""
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError):
+        return change(text)
+    changed = _mapped(tree, change)
+    return text if changed == tree else _encode(changed)
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:

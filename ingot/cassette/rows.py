@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from ingot._json import is_array, is_object
-from ingot._request import key_of
+from ingot._json import canonical, encoder, is_array, is_object
+from ingot._request import key_of, target_text
 from ingot._shape.descriptor import descriptor_digest
 
 if TYPE_CHECKING:
@@ -13,7 +15,19 @@ if TYPE_CHECKING:
 
     from ingot._request import Request
 
-__all__ = ["holds", "key_of_row", "lines", "row_of", "text_of"]
+__all__ = [
+    "call_line",
+    "first_line",
+    "holds",
+    "is_row",
+    "key_of_deed",
+    "key_of_row",
+    "lines",
+    "row_of",
+    "text_of",
+]
+
+_encode = encoder()
 
 
 def lines(text: str) -> list[str]:
@@ -24,6 +38,25 @@ def lines(text: str) -> list[str]:
 def text_of(value: Any) -> str:
     """Return the text that `lines` took apart."""
     return "\n".join(value) if is_array(value) else str(value)
+
+
+def first_line(row: Mapping[str, Any]) -> str:
+    """Return the first line of what *row* asks, or the call that it tells of."""
+    if "prompt" in row or "question" in row:
+        said = text_of(row.get("prompt", row.get("question"))).split("\n")
+        return next((line for line in said if line.strip()), "")
+    if "tool" in row:
+        return call_line(row["tool"], row["args"]) if "args" in row else str(row["tool"])
+    return str(row.get("type", "")) if row["kind"] == "imported" else ""
+
+
+def call_line(tool: str, arguments: Any) -> str:
+    """Return a call on one line, as it would stand in a program."""
+    if is_object(arguments):
+        said = [f"{name}={_encode(value)}" for name, value in arguments.items()]
+    else:
+        said = [_encode(arguments)]
+    return f"{tool}({', '.join(said)})"
 
 
 def row_of(request: Request, key: str, site: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -123,28 +156,41 @@ def key_of_row(row: Mapping[str, Any], types: Mapping[str, Any]) -> str:
     )
 
 
+def key_of_deed(row: Mapping[str, Any]) -> str:
+    """
+    Return the key that the call, or the question to a person, in *row* has.
+
+    The key of the ask is in it, and hence all that the model was told of the tool.
+    """
+    parts = [
+        row["kind"],
+        row["ask"],
+        text_of(row["question"]) if "question" in row else None,
+        *(row.get(name) for name in ("tool", "args", "choices", "repeat")),
+    ]
+    return "k1:" + sha256(canonical(parts).encode()).hexdigest()[:32]
+
+
 def holds(row: Mapping[str, Any], types: Mapping[str, Any], parts: Mapping[str, Any]) -> bool:
     """
     Whether *row* plainly holds a request of these `key_parts`, which spares a digest.
 
-    If it does not, its key must be looked at.
+    If it does not, its key must be looked at: parts that are seldom there are not compared, as
+    Python takes numbers for equal that are written otherwise.
     """
-    for name in ("messages", "tools", "files"):
-        if name in row or parts[name]:
-            return False
-    context = [
-        [part["name"], text_of(part["text"]) if "text" in part else part.get("value")]
-        for part in row.get("context", ())
-    ]
     return (
-        text_of(row["prompt"]) == parts["prompt"]
+        row.keys().isdisjoint(_SELDOM)
+        and _seldom(parts) == _ABSENT
+        and text_of(row["prompt"]) == parts["prompt"]
         and (text_of(row["system"]) if "system" in row else None) == parts["system"]
         and row["model"] == parts["model"]
-        and types[row["type"]] == parts["target"]
-        # Of the rest numbers may be equal that are written otherwise.
-        and repr([context, row.get("params", {}), row.get("sample")])
-        == repr([parts["context"], parts["params"], parts["sample"]])
+        and target_text(types[row["type"]]) == target_text(parts["target"])
     )
+
+
+_SELDOM = ("context", "messages", "tools", "files", "params", "sample")
+_ABSENT: tuple[Any, ...] = ([], [], [], [], {}, None)
+_seldom = itemgetter(*_SELDOM)
 
 
 def _turn(message: Mapping[str, Any]) -> list[Any]:

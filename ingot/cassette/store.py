@@ -38,7 +38,7 @@ def load(path: Path) -> Tape:
 
 
 def parse(data: bytes, path: Path) -> Tape:
-    """Read the bytes of a cassette; see `load`."""
+    """Read the bytes of a cassette, ours or one of Ingot's own form; see `load`."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -47,6 +47,10 @@ def parse(data: bytes, path: Path) -> Tape:
             path=str(path),
             advice="restore it from version control",
         ) from None
+    if '"ingot_cassette"' not in text[:512] and '"cassetteVersion"' in text:
+        from ingot.cassette import upstream_file
+
+        return upstream_file.read(text, path)
     if "<<<<<<< " in text and any(line.startswith("<<<<<<< ") for line in text.split("\n")):
         raise CassetteFormatError(
             "it has conflict markers", path=str(path), advice=f"ingot cassette resolve {path}"
@@ -156,6 +160,10 @@ def save(path: Path, change: Callable[[Tape], Tape]) -> bytes:
     """
     with _told(path), _alone(path):
         before = load(path)
+        if before.upstream is not None:
+            from ingot.cassette.upstream_file import no_writing
+
+            raise no_writing(before, path)
         data = dump(change(before))
         _write(path, data)
     return data

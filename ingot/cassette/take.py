@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ingot.cassette.answers import answer_of, error_of, replayed_error, response_of
+from ingot._effects import Invocation
+from ingot.cassette.answers import (
+    answer_of,
+    class_of,
+    error_of,
+    overcome_error,
+    replayed_error,
+    response_of,
+)
 from ingot.cassette.errors import (
     AmbiguousRepeatError,
     CassetteError,
@@ -13,15 +22,21 @@ from ingot.cassette.errors import (
     CassetteSecretError,
     CassetteSizeError,
 )
+from ingot.cassette.ledger import Entry
+from ingot.cassette.performed import Deeds, answer_of_deed, result_of
+from ingot.cassette.rows import row_of
 from ingot.errors import ProviderError
-from ingot.provider import Provider
+from ingot.provider import Performer, Provider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
+    from ingot._calls import Toolbox
+    from ingot._effects import Consult
     from ingot._request import Request
     from ingot._response import Outcome, Response
     from ingot._shape.shape import Shape
+    from ingot.cassette.positional import Place
     from ingot.cassette.recorder import Cassette
     from ingot.errors import IngotError
 
@@ -30,17 +45,21 @@ if TYPE_CHECKING:
 __all__ = ["Take"]
 
 
-class Take(Provider):
+class Take(Provider, Performer):
     """
     What one ask sees of a cassette.
 
     Attributes:
         shaped: Gives T in a dialect; set before anything is sent.
         shape: How the plan reads replies, which is T in *dialect*; set likewise.
+        tools: The tools of the ask, whose calls are read in *dialect*; set likewise.
+        model: The model that is asked, where it was found out which; None where it was not.
     """
 
     shaped: Callable[[str], Shape]
     shape: Shape
+    tools: Toolbox | None = None
+    model: str | None = None
 
     def __init__(
         self,
@@ -61,8 +80,14 @@ class Take(Provider):
         self._inner: tuple[Provider, str] | None = None
         self._failed: tuple[Request, str, ProviderError] | None = None
         self._paid: tuple[Request, str, Response] | None = None
+        self._placed: Place | None = None
+        self._refused: CassetteError | None = None
         self._asks = cassette.asks(site, key)
-        self._named = self.name = name
+        self._lost: list[str] = []
+        self._due: tuple[dict[str, Any], list[str]] | None = None
+        self._deeds: Deeds | None = None
+        self._begun: dict[int, dict[str, Any]] = {}
+        self.name = name
         self._prompt = parts["prompt"][:80].partition("\n")[0]
         self.dialect = self._dialect(parts)
 
@@ -72,14 +97,19 @@ class Take(Provider):
         if not self._asks:
             try:
                 answer = cassette.look("ask", self._key, self._number, self._key, parts)
-            except CassetteError:
-                return "open"  # raised when it is sent
+                if answer is None and cassette.places is not None:
+                    self._placed = cassette.places.take(parts, self._key, self._site)
+                    if self._placed is not None:
+                        answer = self._placed.answer(named=self.name != "")
+            except CassetteError as error:
+                self._refused = error  # raised when it is sent
+                return "open"
             if answer is not None:
-                self.name = self.name or answer.get("provider", "")
+                self.name = answer.get("provider", self.name)
                 return answer.get("dialect", "open")  # type: ignore[no-any-return]  # JSON
             if cassette.mode != "record":
                 return "open"
-        provider = self._provider()[0]
+        provider, self.model = self._provider()
         self.name = self.name or provider.name
         self.show_schema = provider.show_schema
         return provider.dialect
@@ -89,8 +119,19 @@ class Take(Provider):
             self._inner = self._find()
         return self._inner
 
-    def _note(self, what: str, key: str, error: IngotError | None = None) -> None:
-        self._cassette.ledger.note(what, site=self._site, key=key, prompt=self._prompt, error=error)
+    def _note(
+        self, what: str, key: str, error: IngotError | None = None, kind: str = "ask"
+    ) -> None:
+        self._cassette.ledger.note(Entry(what, self._site, key, self._prompt, error, kind))
+
+    @contextmanager
+    def _noting(self, key: str, kind: str = "ask") -> Generator[None, None, None]:
+        """Put an error of the cassette into its ledger, and raise it on."""
+        try:
+            yield
+        except CassetteError as error:
+            self._note(_word(error), key, error, kind)
+            raise
 
     def _key_of(self, request: Request) -> str:
         return self._cassette.veil.request(request).digest() if request.messages else self._key
@@ -99,19 +140,55 @@ class Take(Provider):
         """Play what is recorded; None where the provider is to be asked."""
         if self._asks:
             return None
+        placed, self._placed = self._placed, None
+        if placed is not None:
+            return self._play_placed(placed, request, key)
+        if self._due is None:
+            taken = self._taken(request, key)
+            if taken is None:
+                return None
+            self._due = taken, list(taken.get("retried", ()))
+        answer, lost = self._due
+        if lost:
+            raise overcome_error(lost.pop(0))
+        self._due = None
+        answer = self._cassette.veil.played(answer)
+        if "error" in answer:
+            raise replayed_error(answer)
+        return response_of(answer, self.shape)
+
+    def _taken(self, request: Request, key: str) -> dict[str, Any] | None:
+        """Take what is recorded; None where the provider is to be asked."""
         cassette = self._cassette
         try:
+            if self._refused is not None:
+                raise self._refused
             answer, count = cassette.play("ask", key, self._number, self._key)
             if answer is None:
                 if cassette.mode == "record":
                     return None
-                raise cassette.miss(request, key, self._site, count)
+                raise self._miss(*row_of(cassette.veil.request(request), key, self._site), count)
         except CassetteError as error:
             self._note(_word(error), key, error)
             raise
         self._note("replayed", key)
-        if "error" in answer:
-            raise replayed_error(cassette.veil.played(answer))
+        return answer
+
+    def _miss(
+        self, row: dict[str, Any], types: Mapping[str, Any], recorded: int
+    ) -> CassetteMissError:
+        from ingot.cassette.drift import report_miss
+
+        return report_miss(self._cassette, row, types, recorded)
+
+    def _play_placed(self, placed: Place, request: Request, key: str) -> Response:
+        """Play an answer that was found by its position; when recording, give it a key."""
+        cassette = self._cassette
+        answer = placed.answer(named="model" in request.keyed)
+        if cassette.mode != "record":
+            self._note("replayed", key)
+        elif self._write(request, key, answer) and cassette.places is not None:
+            cassette.places.adopted(placed)
         return response_of(cassette.veil.played(answer), self.shape)
 
     def _spoken(self) -> Shape:
@@ -122,12 +199,9 @@ class Take(Provider):
     def _live(self, request: Request, key: str) -> Request:
         """The request as the provider gets it: with its names, its bound and its dialect."""
         provider, model = self._provider()
-        try:
+        with self._noting(key):
             # What cannot be read or written is found out before an answer is paid for.
             self._cassette.ready()
-        except CassetteError as error:
-            self._note(_word(error), key, error)
-            raise
         bound = request.max_tokens
         if bound is None:
             bound = provider.default_max_tokens
@@ -135,34 +209,57 @@ class Take(Provider):
         form = request.format
         if spoken is not self.shape:
             form = spoken.format(shown=provider.show_schema)
-        return replace(request, provider=provider.name, model=model, max_tokens=bound, format=form)
+        tools = request.tools
+        if self.tools is not None and tools and provider.dialect != self.dialect:
+            tools = self.tools.declarations(provider.dialect)
+        return replace(
+            request,
+            provider=provider.name,
+            model=model,
+            max_tokens=bound,
+            format=form,
+            tools=tools,
+        )
 
     def _keep(self, request: Request, key: str, answer: dict[str, Any]) -> None:
-        """Record *answer*, or compare it with the recording."""
+        """Record *answer*, or compare it with the recording; name who gave it."""
+        if "model" not in request.keyed and "error" not in answer:
+            # The row says `default`; what that was is not known where it is played.
+            provider, model = self._provider()
+            answer = {**answer, "provider": provider.name, "served": answer.get("served", model)}
+        if self._lost:
+            answer = {**answer, "retried": self._lost}
+            self._lost = []
+        self._write(request, key, answer)
+
+    def _write(self, request: Request, key: str, answer: dict[str, Any]) -> bool:
+        """Record *answer*, or compare it with the recording; return whether it was written."""
         cassette = self._cassette
-        provider = self._provider()[0].name
-        if provider != self._named and "error" not in answer:
-            answer["provider"] = provider
         answer = cassette.veil.answer(answer)
+        if cassette.mode == "verify":
+            self._compare(key, answer)
+            return False
+        row, types = row_of(cassette.veil.request(request), key, self._site)
+        return self._put(row, types, answer)
+
+    def _put(self, row: dict[str, Any], types: Mapping[str, Any], answer: dict[str, Any]) -> bool:
+        """Record *answer*; return whether it was written."""
+        key, kind = row["key"], row["kind"]
         try:
-            if cassette.mode == "verify":
-                self._compare(key, answer)
-                return
-            cassette.record(request, key, self._site, self._number, self._key, answer)
-        except (CassetteSecretError, CassetteSizeError) as error:
+            with self._noting(key, kind):
+                self._cassette.record(row, types, self._number, self._key, answer)
+        except (CassetteSecretError, CassetteSizeError):
             # The answer was paid for and is returned; that it was not written comes out at the end.
-            self._note("secret", key, error)
-        except CassetteError as error:
-            self._note(_word(error), key, error)
-            raise
-        else:
-            self._note("recorded", key)
+            return False
+        self._note("recorded", key, kind=kind)
+        return True
 
     def _compare(self, key: str, answer: dict[str, Any]) -> None:
         from ingot.cassette.drift import report_drift
 
         cassette = self._cassette
-        recorded, _ = cassette.play("ask", key, self._number, self._key)
+        with self._noting(key):
+            recorded, _ = cassette.play("ask", key, self._number, self._key)
         error = report_drift(cassette.path, self._site, key, recorded, answer)
         self._note("live" if error is None else "drifted", key, error)
 
@@ -178,7 +275,7 @@ class Take(Provider):
         try:
             response = self._provider()[0].send(live)
         except ProviderError as error:
-            self._failed = (request, key, error)
+            self._fail(request, key, error)
             raise
         return self._answered(request, key, response)
 
@@ -192,13 +289,19 @@ class Take(Provider):
         try:
             response = await self._provider()[0].asend(live)
         except ProviderError as error:
-            self._failed = (request, key, error)
+            self._fail(request, key, error)
             raise
         return self._answered(request, key, response)
 
+    def _fail(self, request: Request, key: str, error: ProviderError) -> None:
+        self._failed = (request, key, error)
+        self._lost.append(class_of(error))
+
     def _answered(self, request: Request, key: str, response: Response) -> Response:
         self._failed = None
-        spoken = self._spoken()
+        spoken, dialect = self._spoken(), self._provider()[0].dialect
+        if self.tools is not None and response.tool_calls and dialect != self.dialect:
+            response = self.tools.translated(response, dialect, self.dialect)
         self._paid = (request, key, response)
         if spoken is not self.shape and response.text is not None:
             fits, tree = spoken.natural(response.text)
@@ -216,18 +319,66 @@ class Take(Provider):
         if self._paid is None:
             return
         (request, key, response), self._paid = self._paid, None
-        answer = answer_of(response, self._spoken(), self.shaped("open"), valid=valid)
+        calls = bool(response.tool_calls)
+        answer = answer_of(response, self._spoken(), self.shaped("open"), valid=valid and not calls)
+        if calls and self.dialect != "open":
+            answer["dialect"] = self.dialect  # in which their arguments are written
         self._keep(request, key, answer)
 
     def finish(self, error: IngotError | None) -> None:
         """Record the error that the ask ended with, if the provider's request was the last."""
         if self._failed is not None and error is self._failed[2]:
             request, key, failed = self._failed
+            self._lost.pop()  # it is the last of them
             self._keep(request, key, error_of(failed))
+
+    # Tools and people
+
+    def recall(self, asked: Invocation | Consult) -> Any:
+        """Play what came of a call or a question; None where it is to be done now."""
+        cassette = self._cassette
+        human = not isinstance(asked, Invocation)
+        if self._deeds is None:
+            self._deeds = Deeds(self._key, self._site, cassette.veil)
+        row = self._deeds.row(asked)
+        answer = None if self._is_anew(human=human) else self._done(row)
+        if answer is not None:
+            # A tool that runs all the same is played for its arguments, and not recorded again.
+            run = cassette.tools == "live" and not human
+            return None if run else result_of(asked, cassette.veil.played(answer))
+        if cassette.mode in ("record", "refresh"):
+            self._begun[id(asked)] = row
+        return None
+
+    def _is_anew(self, *, human: bool) -> bool:
+        """Whether what is recorded of tools, or of people, is not to be played."""
+        cassette = self._cassette
+        if human and not cassette.human:
+            return False  # nobody is asked twice by accident
+        return self._asks and cassette.mode == "refresh"
+
+    def _done(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        """What is recorded of a call or a question; None where it may be done now."""
+        cassette, kind, key = self._cassette, row["kind"], row["key"]
+        with self._noting(key, kind):
+            answer, count = cassette.play(kind, key, self._number, self._key)
+            if answer is None and not self._asks and cassette.mode != "record":
+                raise self._miss(row, {}, count)
+        if answer is not None:
+            self._note("replayed", key, kind=kind)
+        return answer
+
+    def keep(self, asked: Invocation | Consult, result: Any) -> None:
+        """Record what came of it, if anything is recorded."""
+        row = self._begun.pop(id(asked), None)
+        if row is not None:
+            self._put(row, {}, answer_of_deed(asked, self._cassette.veil.result(result)))
 
 
 def _word(error: CassetteError) -> str:
     """What the ledger calls *error*."""
     if isinstance(error, CassetteMissError):
         return "missed"
+    if isinstance(error, CassetteSecretError | CassetteSizeError):
+        return "secret"
     return "ambiguous" if isinstance(error, AmbiguousRepeatError) else "failed"

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingot._json import canonical, is_array
-from ingot.cassette.rows import holds, key_of_row, text_of
+from ingot.cassette.rows import first_line, holds, key_of_deed, key_of_row, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["VERSION", "Row", "Tape"]
+__all__ = ["VERSION", "Row", "Tape", "is_same"]
 
 VERSION = 1
 """The version of the form that is written."""
@@ -63,10 +63,14 @@ class Row:
         return str(self.data.get("site", ""))
 
     @property
+    def of(self) -> str:
+        """Who was asked, in a recording that is imported, too: `ask`, `tool` or `human`."""
+        return str(self.data.get("of", self.data["kind"]))
+
+    @property
     def first_line(self) -> str:
         """The beginning of what was said."""
-        said = self.data.get("prompt", self.data.get("question", ""))
-        return text_of(said).partition("\n")[0][:60]
+        return first_line(self.data)[:60]
 
     @property
     def alike(self) -> bool:
@@ -76,7 +80,7 @@ class Row:
         if self._alike is None:
             found = iter(self.answers.values())
             first = next(found, None)
-            self._alike = all(answer == first for answer in found)
+            self._alike = all(is_same(answer, first) for answer in found)
         return self._alike
 
     def add(self, number: int, answer: dict[str, Any]) -> None:
@@ -103,6 +107,15 @@ class Row:
         return cls(value, written=written)
 
 
+def is_same(one: Mapping[str, Any], two: Mapping[str, Any] | None) -> bool:
+    """Whether two answers are equal, whatever failed before them."""
+    return one == two or (two is not None and _bare(one) == _bare(two))
+
+
+def _bare(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in answer.items() if name != "retried"}
+
+
 @dataclass(slots=True)
 class Tape:
     """
@@ -112,11 +125,13 @@ class Tape:
         rows: By kind and key.
         types: Descriptors of the types in the rows, by name.
         rest: What else stands in the file; it survives a rewrite.
+        upstream: The version of Ingot in whose own form the file is; None for a file of ours.
     """
 
     rows: dict[tuple[str, str], Row] = field(default_factory=dict[tuple[str, str], Row])
     types: dict[str, Any] = field(default_factory=dict[str, Any])
     rest: dict[str, Any] = field(default_factory=dict[str, Any])
+    upstream: str | None = None
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows.values())
@@ -128,6 +143,11 @@ class Tape:
         """Return the row of a request; None if there is none."""
         return self.rows.get((kind, key))
 
+    def answers(self, kind: str, key: str) -> dict[int, dict[str, Any]]:
+        """Return the answers of a request by their numbers; none if there is no row."""
+        row = self.row(kind, key)
+        return {} if row is None else row.answers
+
     def is_genuine(self, row: Row, parts: Mapping[str, Any] | None = None) -> bool:
         """
         Whether the request of *row* has the key that the row claims; it is looked at once.
@@ -137,8 +157,8 @@ class Tape:
             parts: The `key_parts` of a request that has the key, if they are at hand.
         """
         if not row.verified:
-            if row.data["kind"] != "ask":
-                row.verified = True
+            if row.data["kind"] != "ask" and "ask" not in row.data:
+                row.verified = True  # imported: its key is a digest of the other system's
                 return True
             row.verified = (parts is not None and self._holds(row, parts)) or self.actual_key(
                 row
@@ -153,16 +173,19 @@ class Tape:
 
     def actual_key(self, row: Row) -> str:
         """The key of the request that *row* holds; empty where it holds none."""
+        return self._key(row.data)
+
+    def _key(self, data: Mapping[str, Any]) -> str:
         try:
-            return key_of_row(row.data, self.types)
+            return key_of_row(data, self.types) if data["kind"] == "ask" else key_of_deed(data)
         except (KeyError, TypeError, ValueError):
             return ""
 
     def first_key(self, row: Row) -> str:
         """The key of the first request of the ask that *row* belongs to."""
         if "messages" not in row.data:
-            return row.key
-        return key_of_row({k: v for k, v in row.data.items() if k != "messages"}, self.types)
+            return str(row.data.get("ask", row.key))
+        return self._key({k: v for k, v in row.data.items() if k != "messages"})
 
     def add(
         self, data: dict[str, Any], types: Mapping[str, Any], number: int, answer: dict[str, Any]

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from ingot._json import Unreadable
 from ingot._response import Usage
+from ingot._row import Row, collect
 from ingot._serde import Ordered, pretty
 from ingot._serde import loads as read
 from ingot.cassette.errors import CassetteError, CassetteFormatError
 from ingot.cassette.upstream_digest import completion_digest, invocation_digest, question_digest
 from ingot.cassette.upstream_replay import Replay
-from ingot.cassette.upstream_row import Row, collect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,6 +6,9 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ingot._json import is_array
+from ingot.cassette.rows import lines, text_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -15,8 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Veil"]
 
-_SAID = ("value", "text", "calls", "explanation", "error")
-"""Parts of an answer that a model or a vendor worded."""
+_SAID = ("value", "text", "calls", "explanation", "error", "files")
+"""Parts of an answer that a model, a vendor or a tool worded."""
+
+_ASKED = ("question", "args", "choices")
+"""Parts of a call, or of a question to a person, that a model worded."""
+
+_LINES = ("text", "explanation", "question", "message")
+"""Parts that are a text in lines; a rule may find what goes over several."""
 
 
 class Veil:
@@ -50,21 +59,63 @@ class Veil:
             system=None if request.system is None else hidden.apply(request.system),
             context=tuple((name, hidden.apply_json(value)) for name, value in request.context),
             messages=tuple(_message(message, hidden) for message in request.messages),
+            tools=tuple(
+                replace(tool, description=tool.description and hidden.apply(tool.description))
+                for tool in request.tools
+            ),
         )
 
     def answer(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return *answer* as it is written."""
         if self._redaction is None:
             return answer
-        changed = {p: self._redaction.apply_json(answer[p]) for p in _SAID if p in answer}
-        return {**answer, **changed}
+        return _hidden(answer, _SAID, self._redaction)
+
+    def deed(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a call, or a question to a person, as it is keyed and written."""
+        return row if self._redaction is None else _hidden(row, _ASKED, self._redaction)
+
+    def result(self, result: Any) -> Any:
+        """Return what came of a call, or of such a question, as it is written."""
+        hidden = self._redaction
+        if hidden is None or isinstance(result, bool):
+            return result
+        if isinstance(result, str):
+            return hidden.apply_written(result)
+        files = tuple(map(hidden.apply_json, result.files))
+        return replace(result, text=hidden.apply_written(result.text), files=files)
 
     def played(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the written *answer* with what the environment has for its placeholders."""
-        if self._redaction is None:
+        hidden = self._redaction
+        if hidden is None:
             return answer
-        parts = [p for p in _SAID if p in answer]
-        return {**answer, **{p: self._redaction.restore(answer[p], os.environ) for p in parts}}
+        out = {**answer, **{p: hidden.restore(answer[p], os.environ) for p in _SAID if p in answer}}
+        if "calls" in answer:
+            out["calls"] = [
+                {**call, "arguments": hidden.restore_written(call["arguments"], os.environ)}
+                for call in answer["calls"]
+            ]
+        return out
+
+
+def _hidden(
+    written: Mapping[str, Any], parts: tuple[str, ...], hidden: Redaction
+) -> dict[str, Any]:
+    """Return *written* with placeholders in *parts* of it."""
+    return {**written, **{p: _part(p, written[p], hidden) for p in parts if p in written}}
+
+
+def _part(name: str, value: Any, hidden: Redaction) -> Any:
+    if name == "calls":
+        return [_hidden(call, ("arguments",), hidden) for call in value]
+    if name == "arguments":
+        return hidden.apply_written(value)
+    if name == "error":
+        return _hidden(value, tuple(value), hidden)
+    if name in _LINES and is_array(value):
+        return lines(hidden.apply(text_of(value)))
+    return hidden.apply_json(value)
 
 
 def _message(message: Message, hidden: Redaction) -> Message:
@@ -72,9 +123,11 @@ def _message(message: Message, hidden: Redaction) -> Message:
         message,
         text=None if message.text is None else hidden.apply(message.text),
         tool_calls=tuple(
-            replace(call, arguments=hidden.apply(call.arguments)) for call in message.tool_calls
+            replace(call, arguments=hidden.apply_written(call.arguments))
+            for call in message.tool_calls
         ),
         tool_results=tuple(
-            replace(result, text=hidden.apply(result.text)) for result in message.tool_results
+            replace(result, text=hidden.apply_written(result.text))
+            for result in message.tool_results
         ),
     )

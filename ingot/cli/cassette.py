@@ -88,17 +88,39 @@ def _show(file: File, *, row: Key = None, html: Html = None, whole: Json = False
 @app.command("answer")
 def _answer(
     file: File,
-    *,
-    row: Annotated[
-        str, typer.Option("--row", metavar="KEY", help="The row whose key begins so, k1: or not.")
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEY", show_default=False, help="The row whose key begins so, k1: or not."
+        ),
     ],
+    value: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="VALUE",
+            show_default=False,
+            help="A file with the answer to write, as this command prints it; - reads stdin.",
+        ),
+    ] = None,
+    *,
+    number: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Which answer to write, of a row that has several; one more adds one."
+        ),
+    ] = None,
     whole: Json = False,
 ) -> None:
-    """Print the answers of one row: values as JSON, texts as they are."""
+    """Print the answers of one row, values as JSON, texts as they are; or write one by hand."""
     with exits.guarded():
-        from ingot.cli.cassette_show import show_answers
+        from ingot.cli.cassette_answer import show_answers, write_answer
 
-        show_answers(file, row, whole=whole)
+        if value is not None:
+            write_answer(file, key, value, number=number, whole=whole)
+        elif number is not None:
+            raise MisuseError("--number goes with VALUE, the file of the answer to write")
+        else:
+            show_answers(file, key, whole=whole)
 
 
 @app.command("check")

@@ -12,6 +12,7 @@ from ingot.cassette.interop import export_tape, import_tape
 from ingot.cassette.merge import merged, resolve, sides
 from ingot.cassette.secrets import Scanner
 from ingot.cassette.tape import VERSION, Tape
+from ingot.cassette.upstream_file import no_writing
 from ingot.cli import show
 from ingot.cli.cassette_files import content, opened, refuse_malformed
 
@@ -75,7 +76,9 @@ def migrate(files: Iterable[Path], *, whole: bool) -> None:
     """Bring cassettes of older versions to the current one; there are none yet."""
     found = [*files]
     for path in found:
-        opened(path)
+        tape = opened(path)
+        if tape.upstream is not None:
+            raise no_writing(tape, path)
     if whole:
         show.tree({"version": VERSION, "migrated": [], "current": [str(path) for path in found]})
     else:
@@ -99,8 +102,8 @@ def import_cassette(source: Path, out: Path, *, force: bool) -> None:
             raise CassetteSecretError(row.key, found.kind, path=str(source))
     store.rewrite(out, lambda _: store.dump(tape))
     show.note(
-        f"written: {out}, {len(tape)} answers. They are played by position, in one thread, and "
-        "cannot explain a drift: what was asked is not in such a file"
+        f"written: {out}, {len(tape)} answers. Each is played for the request that its digest is "
+        "of; a run with mode='record' writes that request down"
     )
 
 

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _RESTORE = "restore it from version control, or record it anew"
+_HEADS = (b'"ingot_cassette"', b'"cassetteVersion"')
 _SKIPPED = {"node_modules", "__pycache__", "site-packages"}
 
 
@@ -86,12 +87,6 @@ def opened(path: Path) -> Tape:
     data = content(path)
     if not data.strip():
         raise CassetteFormatError("it is empty", path=str(path), advice=_RESTORE)
-    if b'"cassetteVersion"' in data[:4096]:
-        raise CassetteFormatError(
-            "it is a cassette of Ingot 0.1 to 0.3",
-            path=str(path),
-            advice=f"ingot cassette import {path} {path.stem}.ingot.json",
-        )
     refuse_malformed(data, path)
     return store.parse(data, path)
 
@@ -128,7 +123,7 @@ def one_row(tape: Tape, key: str, path: Path) -> Row:
         return rows[0]
     what = f"{len(rows)} rows of {path} begin" if rows else f"no row of {path} begins"
     keys = ", ".join(row.key[:11] for row in (rows or [*tape])[:6]) or "none"
-    raise MisuseError(f"--row {key}: {what} with it; there are {keys}")
+    raise MisuseError(f"{key}: {what} with it; there are {keys}")
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -150,7 +145,7 @@ def _looks(path: Path) -> bool:
             start = file.read(512)
     except OSError:
         return True
-    return b'"ingot_cassette"' in start or not start.strip()
+    return any(name in start for name in _HEADS) or not start.strip()
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:

@@ -8,8 +8,8 @@ from ingot.cassette import store
 from ingot.cassette.compare import compared
 from ingot.cassette.drift import changes
 from ingot.cassette.page import page_of
-from ingot.cassette.reading import answer_blocks, conversations, first_line
-from ingot.cassette.rows import text_of
+from ingot.cassette.reading import answer_blocks, conversations
+from ingot.cassette.rows import first_line
 from ingot.cassette.tape import Tape
 from ingot.cli import show
 from ingot.cli.cassette_files import one_row, opened
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ingot.cassette.compare import Comparison
     from ingot.cassette.tape import Row
 
-__all__ = ["show_answers", "show_cassette", "show_difference"]
+__all__ = ["show_cassette", "show_difference"]
 
 
 def show_cassette(path: Path, *, key: str | None, html: Path | None, whole: bool) -> None:
@@ -55,21 +55,6 @@ def _around(tape: Tape, row: Row) -> Tape:
 def _write(path: Path, text: str) -> None:
     store.rewrite(path, lambda _: text.encode())
     show.note(f"written: {path}")
-
-
-def show_answers(path: Path, key: str, *, whole: bool) -> None:
-    """Print the answers of a row: values as JSON, texts as they are."""
-    row = one_row(opened(path), key, path)
-    if whole:
-        show.tree(list(row.answers.values()))
-        return
-    for answer in row.answers.values():
-        if "value" in answer:
-            show.tree(answer["value"])
-        elif "text" in answer:
-            show.prose(text_of(answer["text"]))
-        else:
-            show.tree(answer)
 
 
 def show_difference(old: Path, new: Path, *, html: Path | None, whole: bool) -> bool:
@@ -136,7 +121,7 @@ def _lines(found: Comparison, old: Path, new: Path) -> Iterator[Line]:
         ("+", found.added, new, "green"),
     ):
         for row in rows:
-            said = first_line(row.data)[:60]
+            said = row.first_line
             yield Line(f"{sign} {row.site}   {row.key[:11]}, only in {path}: {said!r}", style)
     same = f"{found.same} row{'' if found.same == 1 else 's'} the same"
     yield Line(same if found else f"no difference; {same}", "dim")

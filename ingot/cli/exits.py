@@ -45,7 +45,11 @@ CODES: tuple[tuple[int, tuple[type[Exception], ...], str], ...] = (
         (errors.NotConfiguredError,),
         "nothing to ask with: no key, extra, model or valid setting",
     ),
-    (4, (errors.UnsupportedTypeError,), "the type cannot be asked for"),
+    (
+        4,
+        (errors.UnsupportedTypeError, errors.ToolDefinitionError),
+        "the type cannot be asked for",
+    ),
     (5, (errors.ProviderAuthError,), "the key, the account or its credit was turned down"),
     (6, (errors.ProviderRateLimitError,), "too many requests or tokens for now"),
     (7, (errors.ProviderTimeoutError,), "no reply in time"),
@@ -60,6 +64,10 @@ CODES: tuple[tuple[int, tuple[type[Exception], ...], str], ...] = (
         (CassetteError,),
         "a recording cannot be used: missing, damaged, in conflict, of another version",
     ),
+    (15, (errors.BudgetExceededError,), "a budget is spent, or does not cover the next request"),
+    (16, (errors.PolicyError,), "a policy denies what a tool does"),
+    (17, (errors.ToolError, errors.ToolResultError), "a tool failed"),
+    (18, (errors.FileAccessError,), "a file is missing, is no plain file, or lies elsewhere"),
 )
 """Code, errors and meaning; the first row that an error is an instance of counts."""
 

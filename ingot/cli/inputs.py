@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MOST = 100_000_000
 """Bytes of one text; a device would never end."""
 
-__all__ = ["context", "params", "prompt", "settings"]
+__all__ = ["context", "params", "prompt", "settings", "text"]
 
 
 def prompt(given: str) -> str:
@@ -27,9 +27,7 @@ def prompt(given: str) -> str:
         MisuseError: It is not UTF-8.
     """
     if given == "-":
-        if sys.stdin is None:
-            raise MisuseError("PROMPT is -, and stdin is closed")
-        return _decoded(_bounded(sys.stdin.buffer, "stdin"), "the prompt on stdin")
+        return _stdin("PROMPT", "the prompt on stdin")
     if any("\ud800" <= char <= "\udfff" for char in given):
         raise MisuseError("PROMPT is not UTF-8 text")
     return given
@@ -85,6 +83,26 @@ def settings(given: Mapping[str, Any]) -> dict[str, Any]:
             option = f"--{name.replace('_', '-')}"
             raise MisuseError(str(error).replace(name, option, 1)) from None
     return out
+
+
+def text(path: str, option: str) -> str:
+    """
+    Return the text of the file at *path*; `-` stands for what comes on stdin.
+
+    Args:
+        path: The file.
+        option: What the path was given for, in messages.
+
+    Raises:
+        MisuseError: It cannot be read, or is not UTF-8.
+    """
+    return _stdin(option, f"{option} on stdin") if path == "-" else _file(path, option)
+
+
+def _stdin(option: str, what: str) -> str:
+    if sys.stdin is None:
+        raise MisuseError(f"{option} is -, and stdin is closed")
+    return _decoded(_bounded(sys.stdin.buffer, "stdin"), what)
 
 
 def _pairs(given: Iterable[str], option: str, form: str) -> Iterable[tuple[str, str]]:

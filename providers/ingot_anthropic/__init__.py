@@ -39,6 +39,7 @@ class Anthropic(SDKProvider):
     host = "api.anthropic.com"
     default_model = DEFAULT_MODEL
     default_max_tokens = 16_000
+    media_types = frozenset({*messages.IMAGES, messages.PDF})
 
     def connect(self, *, awaiting: bool) -> Any:
         """Make a client; without a key, the SDK looks for a profile of its own."""

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from ingot.provider import (
     Response,
     ToolCall,
     Usage,
+    as_arguments,
     as_count,
+    as_input,
     as_object,
     as_objects,
     as_text,
     failure,
     failure_in_body,
+    read_exactly,
+    with_ids,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ingot.provider import Message, Request
 
-__all__ = ["arguments", "gather", "response"]
+__all__ = ["IMAGES", "PDF", "arguments", "gather", "response"]
+
+IMAGES = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
+PDF = "application/pdf"
 
 _CUT = {"max_tokens", "model_context_window_exceeded", "pause_turn"}
 _THOUGHT = {"thinking", "redacted_thinking"}
@@ -34,7 +40,7 @@ def arguments(request: Request) -> dict[str, Any]:
         "model": request.model,
         "max_tokens": request.max_tokens,
         "messages": [
-            {"role": "user", "content": request.user_text()},
+            {"role": "user", "content": _prompt(request)},
             *(_turn(message) for message in request.messages),
         ],
     }
@@ -58,14 +64,29 @@ def arguments(request: Request) -> dict[str, Any]:
     return out
 
 
+def _prompt(request: Request) -> str | list[dict[str, Any]]:
+    """The first user turn: images and documents, each under its name, then the text."""
+    parts: list[dict[str, Any]] = []
+    for file in request.media():
+        source = {"type": "base64", "media_type": file.media_type, "data": file.base64()}
+        if file.media_type == PDF:
+            parts.append({"type": "document", "title": file.name, "source": source})
+        else:
+            parts.append({"type": "text", "text": f"{file.name}:"})
+            parts.append({"type": "image", "source": source})
+    text = request.user_text()
+    return [*parts, {"type": "text", "text": text}] if parts else text
+
+
 def _turn(message: Message) -> dict[str, Any]:
     if message.role == "assistant" and message.blocks:
-        return {"role": "assistant", "content": [dict(block) for block in message.blocks]}
+        return {"role": "assistant", "content": [*_echo(message.blocks)]}
     blocks: list[dict[str, Any]] = [
         {
             "type": "tool_result",
             "tool_use_id": result.id,
-            "content": result.text,
+            # The vendor wants to hear what went wrong.
+            "content": result.text or ("failed" if result.failed else ""),
             **({"is_error": True} if result.failed else {}),
         }
         for result in message.tool_results
@@ -73,10 +94,20 @@ def _turn(message: Message) -> dict[str, Any]:
     if message.text is not None:
         blocks.append({"type": "text", "text": message.text})
     blocks += [
-        {"type": "tool_use", "id": c.id, "name": c.name, "input": json.loads(c.arguments or "{}")}
+        {"type": "tool_use", "id": c.id, "name": c.name, "input": c.arguments}
         for c in message.tool_calls
     ]
-    return {"role": message.role, "content": blocks}
+    return {"role": message.role, "content": [*_echo(blocks)]}
+
+
+def _echo(blocks: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The blocks that the vendor takes back: none of blank text, and calls with an object."""
+    for block in blocks:
+        kind, text = block.get("type"), block.get("text")
+        if kind == "text" and isinstance(text, str) and not text.strip():
+            continue
+        called = {"input": as_input(block.get("input"))} if kind == "tool_use" else {}
+        yield {**block, **called}
 
 
 def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) -> Response:
@@ -106,7 +137,7 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
                 advice="see whether base_url is the address of a Messages server",
             )
         return Response(empty_reason="empty_body", **facts)
-    blocks = as_objects(content)
+    blocks = with_ids(as_objects(content), "id", kind="tool_use")
     texts = [
         b["text"] for b in blocks if b.get("type") == "text" and isinstance(b.get("text"), str)
     ]
@@ -137,11 +168,10 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
 
 
 def _call(block: Mapping[str, Any]) -> ToolCall:
-    written = block.get("input")
     return ToolCall(
-        id=str(block.get("id") or ""),
+        id=block["id"],
         name=str(block.get("name") or ""),
-        arguments=written if isinstance(written, str) else json.dumps(written, ensure_ascii=False),
+        arguments=as_arguments(block.get("input")),
     )
 
 
@@ -198,8 +228,9 @@ def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             ended = True
     for index, text in written.items():
         try:
-            blocks[index]["input"] = json.loads(text) if text else blocks[index].get("input", {})
-        except ValueError:
+            if text:
+                blocks[index]["input"] = read_exactly(text)
+        except (ValueError, RecursionError):
             blocks[index]["input"] = text
     body["content"] = [blocks[index] for index in sorted(blocks)]
     # Without its last event, or a part of a block, a stream is cut, whatever it said of the reason

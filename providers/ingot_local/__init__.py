@@ -7,6 +7,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ingot.errors import NotConfiguredError
 from ingot.provider import Provider, SDKProvider, merge_params
 from ingot_local import server, weights
 from ingot_openai import chat
@@ -30,6 +31,7 @@ class _Loopback(SDKProvider):
     name = "local"
     extra = "local"
     module = "openai"
+    drafts = True
 
     def connect(self, *, awaiting: bool) -> Any:
         """Make a client of the openai SDK."""
@@ -125,7 +127,14 @@ class Local(Provider):
         return await there.asend(request)
 
     def _server(self, request: Request) -> _Loopback:
-        url = server.base_url(weights.locate(request.model))
+        path = weights.locate(request.model)
+        if request.tools and path.name == weights.SMOLLM2.file:
+            # It would answer as if none were on offer.
+            raise NotConfiguredError(
+                f"{self.name}/{weights.NAME} has not learned to call tools",
+                advice="ask a model that has, such as local//path/to/one.gguf, or a vendor's",
+            )
+        url = server.base_url(path)
         with self._lock:
             there = self._servers.get(url)
             if there is None:

@@ -32,12 +32,14 @@ class OpenAIChat(SDKProvider):
     url_variable = "OPENAI_BASE_URL"
     host = "api.openai.com"
     default_model = DEFAULT_MODEL
+    media_types = frozenset({*chat.IMAGES, chat.PDF})
 
     def __init__(self, *, base_url: str | None = None, api_key: str | None = None) -> None:
         super().__init__(base_url=base_url, api_key=api_key)
         self.vendor = self.is_vendor
         self.dialect = "openai" if self.vendor else "open"
         self.default_max_tokens = 16_000 if self.vendor else 4_096
+        self.drafts = not self.vendor
 
     def connect(self, *, awaiting: bool) -> Any:
         """Make a client; a server other than the vendor's may need no key."""

@@ -8,11 +8,13 @@ from ingot.provider import (
     Response,
     ToolCall,
     Usage,
+    as_arguments,
     as_object,
     as_objects,
     as_text,
     failure,
     failure_in_body,
+    with_ids,
 )
 from ingot_openai.tokens import usage
 
@@ -21,7 +23,10 @@ if TYPE_CHECKING:
 
     from ingot.provider import Message, Request
 
-__all__ = ["arguments", "gather", "messages", "response"]
+__all__ = ["IMAGES", "PDF", "arguments", "gather", "messages", "response"]
+
+IMAGES = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
+PDF = "application/pdf"
 
 
 def arguments(request: Request, *, vendor: bool) -> dict[str, Any]:
@@ -31,7 +36,7 @@ def arguments(request: Request, *, vendor: bool) -> dict[str, Any]:
     Args:
         request: The request.
         vendor: Whether OpenAI itself is asked; other servers know the older name of the token
-            bound.
+            bound, and many call no tool while they are held to a schema.
     """
     out: dict[str, Any] = {"model": request.model, "messages": messages(request)}
     if request.max_tokens is not None:
@@ -42,7 +47,8 @@ def arguments(request: Request, *, vendor: bool) -> dict[str, Any]:
         out["seed"] = request.seed
     if request.timeout is not None:
         out["timeout"] = request.timeout
-    if request.format is not None and request.format.constrained:
+    held = request.format is not None and request.format.constrained
+    if request.format is not None and held and (vendor or not request.tools):
         out["response_format"] = {
             "type": "json_schema",
             "json_schema": {
@@ -73,15 +79,30 @@ def messages(request: Request) -> list[dict[str, Any]]:
     system = request.system_text()
     if system is not None:
         out.append({"role": "system", "content": system})
-    out.append({"role": "user", "content": request.user_text()})
+    out.append({"role": "user", "content": _prompt(request)})
     for message in request.messages:
         out += _turn(message)
     return out
 
 
+def _prompt(request: Request) -> str | list[dict[str, Any]]:
+    """The first user turn: images and documents, each under its name, then the text."""
+    parts: list[dict[str, Any]] = []
+    for file in request.media():
+        url = f"data:{file.media_type};base64,{file.base64()}"
+        if file.media_type == PDF:
+            parts.append({"type": "file", "file": {"filename": file.name, "file_data": url}})
+        else:
+            parts.append({"type": "text", "text": f"{file.name}:"})
+            parts.append({"type": "image_url", "image_url": {"url": url}})
+    # A lone text goes as text: not every server takes it in parts.
+    text = request.user_text()
+    return [*parts, {"type": "text", "text": text}] if parts else text
+
+
 def _turn(message: Message) -> Iterable[dict[str, Any]]:
     for result in message.tool_results:
-        yield {"role": "tool", "tool_call_id": result.id, "content": result.text}
+        yield {"role": "tool", "tool_call_id": result.id, "content": result.told()}
     if message.role == "assistant":
         turn: dict[str, Any] = {"role": "assistant", "content": message.text}
         if message.tool_calls:
@@ -89,7 +110,8 @@ def _turn(message: Message) -> Iterable[dict[str, Any]]:
                 {
                     "id": call.id,
                     "type": "function",
-                    "function": {"name": call.name, "arguments": call.arguments},
+                    # Some servers read the arguments again, and blank ones are no JSON.
+                    "function": {"name": call.name, "arguments": call.arguments.strip() or "{}"},
                 }
                 for call in message.tool_calls
             ]
@@ -182,16 +204,11 @@ def _written(content: Any) -> str | None:
 
 def _calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     calls: list[ToolCall] = []
-    for call in as_objects(message.get("tool_calls")):
+    for call in with_ids(as_objects(message.get("tool_calls")), "id"):
         function = as_object(call.get("function") or call.get("custom"))
         written = function.get("arguments", function.get("input"))
-        calls.append(
-            ToolCall(
-                id=str(call.get("id") or ""),
-                name=str(function.get("name") or ""),
-                arguments=written if isinstance(written, str) else "",
-            )
-        )
+        name = str(function.get("name") or "")
+        calls.append(ToolCall(id=call["id"], name=name, arguments=as_arguments(written)))
     return tuple(calls)
 
 

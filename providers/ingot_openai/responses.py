@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 from ingot.provider import (
     Response,
     ToolCall,
+    as_arguments,
     as_object,
     as_objects,
     as_text,
     failure,
     failure_in_body,
+    with_ids,
 )
+from ingot_openai.chat import PDF
 from ingot_openai.tokens import usage
 
 if TYPE_CHECKING:
@@ -63,15 +66,29 @@ def arguments(request: Request) -> dict[str, Any]:
 
 
 def _input(request: Request) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = [{"role": "user", "content": request.user_text()}]
+    out: list[dict[str, Any]] = [{"role": "user", "content": _prompt(request)}]
     for message in request.messages:
         out += _turn(message)
     return out
 
 
+def _prompt(request: Request) -> str | list[dict[str, Any]]:
+    """The first user turn: images and documents, each under its name, then the text."""
+    parts: list[dict[str, Any]] = []
+    for file in request.media():
+        url = f"data:{file.media_type};base64,{file.base64()}"
+        if file.media_type == PDF:
+            parts.append({"type": "input_file", "filename": file.name, "file_data": url})
+        else:
+            parts.append({"type": "input_text", "text": f"{file.name}:"})
+            parts.append({"type": "input_image", "image_url": url, "detail": "auto"})
+    text = request.user_text()
+    return [*parts, {"type": "input_text", "text": text}] if parts else text
+
+
 def _turn(message: Message) -> Iterable[dict[str, Any]]:
     for result in message.tool_results:
-        yield {"type": "function_call_output", "call_id": result.id, "output": result.text}
+        yield {"type": "function_call_output", "call_id": result.id, "output": result.told()}
     if message.role == "assistant" and message.blocks:
         yield from (dict(block) for block in message.blocks)
         return
@@ -82,7 +99,7 @@ def _turn(message: Message) -> Iterable[dict[str, Any]]:
             "type": "function_call",
             "call_id": call.id,
             "name": call.name,
-            "arguments": call.arguments,
+            "arguments": call.arguments.strip() or "{}",
         }
 
 
@@ -115,7 +132,7 @@ def response(body: Mapping[str, Any], *, provider: str, request_id: str | None) 
         "model": as_text(body.get("model")),
         "request_id": request_id,
     }
-    items = as_objects(output)
+    items = with_ids(as_objects(output), "call_id", kind="function_call")
     said, refusal = _texts(items)
     calls = tuple(_call(item) for item in items if item.get("type") == "function_call")
     why = as_text(as_object(body.get("incomplete_details")).get("reason"))
@@ -167,9 +184,9 @@ def _texts(items: list[dict[str, Any]]) -> tuple[str | None, str | None]:
 
 def _call(item: Mapping[str, Any]) -> ToolCall:
     return ToolCall(
-        id=str(item.get("call_id") or item.get("id") or ""),
+        id=item["call_id"],
         name=str(item.get("name") or ""),
-        arguments=str(item.get("arguments") or ""),
+        arguments=as_arguments(item.get("arguments")),
     )
 
 

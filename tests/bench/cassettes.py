@@ -72,10 +72,14 @@ def prompt(number: int) -> str:
     return f"Ticket no. {number}: my invoice is wrong."
 
 
-def ours(path: Path, rows: int, mode: Any = "replay", asks: int | None = None) -> None:
+def asks(count: int) -> None:
+    for number in range(count):
+        ask(Ticket, prompt(number), system=SYSTEM)
+
+
+def ours(path: Path, rows: int, mode: Any = "replay") -> None:
     with Cassette(path, mode, max_bytes=2**30):
-        for number in range(rows if asks is None else asks):
-            ask(Ticket, prompt(number), system=SYSTEM)
+        asks(rows)
 
 
 def theirs(path: Path, rows: int, url: str, mode: str = "none") -> None:
@@ -139,11 +143,12 @@ def alone(folder: Path) -> None:
         return min(cpu(lambda: Cassette(folder / f"{rows}.json").tape) for _ in range(9))
 
     def each(rows: int) -> float:
-        total = min(cpu(lambda: ours(folder / f"{rows}.json", rows, asks=100)) for _ in range(9))
-        return (total - opened(rows)) / 100
+        with Cassette(folder / f"{rows}.json") as cassette:
+            assert len(cassette.rows) == rows  # now it is open
+            return cpu(lambda: asks(100)) / 100
 
     said("opening 1,000 rows", opened(1000) * 1e3, "ms", "10")
-    pairs = [(each(100), each(10_000)) for _ in range(ROUNDS)]
+    pairs = [(each(100), each(10_000)) for _ in range(3 * ROUNDS)]
     ratio = statistics.median(large / small for small, large in pairs)
     said("an ask at 10,000 rows, of one at 100", ratio, "times", "1.50")
     whole = min(cpu(lambda: ours(folder / "1.json", 1)) for _ in range(200))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypedDict, assert_type
 
 from pydantic import BaseModel, Field
 
 from ingot import Answer, Json, Markdown, Text, ask
+from ingot.provider import Request, Usage
 
 
 class User(BaseModel):
@@ -95,3 +96,11 @@ async def awaited() -> None:
 
 def run() -> None:
     assert_type(asyncio.run(ask.aio(User, "p")), User)
+
+
+def records(request: Request, usage: Usage, answer: Answer[User]) -> None:
+    assert_type(replace(request, prompt="p"), Request)
+    assert_type(usage + usage, Usage)
+    request.prompt = "p"  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
+    answer.value = User(name="a")  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
+    Usage(1)  # type: ignore[misc]  # pyright: ignore[reportCallIssue]

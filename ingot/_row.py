@@ -1,4 +1,4 @@
-"""One object of a cassette of Ingot itself: its fields, checked as serde checks a struct's."""
+"""One JSON object of a source system: its fields, checked as serde checks a struct's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,17 @@ def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class Row:
-    """One object of the file, whose known fields must be there, once and of the right kind."""
+    """
+    One object, whose known fields must be there, once and of the right kind.
+
+    Args:
+        value: What was read by `_serde.loads` with `collect`, or an object in it.
+        at: The steps that lead to it, for messages.
+
+    Raises:
+        Unreadable: By each method too: it is no object, or a field is missing, stands twice or is
+            of another kind.
+    """
 
     def __init__(self, value: Any, at: tuple[str | int, ...]) -> None:
         self.at = at
@@ -75,6 +85,32 @@ class Row:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _U64:
             raise self.unexpected("an unsigned integer of 64 bits", value, name)
         return value
+
+    def optional_count(self, name: str) -> int | None:
+        """An unsigned integer; None when it is null or absent."""
+        return None if self.optional(name) is None else self.count(name)
+
+    def number(self, name: str) -> float:
+        """A number that must be there."""
+        value = self.required(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.unexpected("a number", value, name)
+        return float(value)
+
+    def optional_number(self, name: str) -> float | None:
+        """A number; None when it is null or absent."""
+        return None if self.optional(name) is None else self.number(name)
+
+    def flag(self, name: str) -> bool:
+        """A boolean that must be there."""
+        value = self.required(name)
+        if not isinstance(value, bool):
+            raise self.unexpected("a boolean", value, name)
+        return value
+
+    def row(self, name: str) -> Row:
+        """An object that must be there, as a row."""
+        return Row(self.required(name), (*self.at, name))
 
     def object(self, name: str) -> dict[str, Any]:
         """An object that must be there."""

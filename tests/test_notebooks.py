@@ -1,0 +1,129 @@
+"""
+The notebooks of the documentation: their cells run as written, and print what is stored below them.
+
+What a notebook asks is replayed from the recording that it names, which stands beside it. `make
+record` records it anew, with the replies below, and stores what the cells print.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import io
+import json
+import shutil
+import sys
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ingot import Response
+from ingot.provider import ToolCall
+from ingot.testing import Script, no_network
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+def call(name: str, **arguments: Any) -> Response:
+    one = ToolCall(id=f"call-{name}", name=name, arguments=json.dumps(arguments))
+    return Response(tool_calls=(one,), stop_reason="tool_calls")
+
+
+REPLIES: dict[str, list[Any]] = {
+    "tool-chain": [
+        call("measure", city="Bern", year=2028),
+        call("monthly", measurements={"path": "bern-2028.csv"}),
+        {
+            "warmest_month": "July",
+            "celsius": 19.9,
+            "table": {"path": "bern-2028-monthly.csv"},
+        },
+    ]
+}
+"""Said in place of the local model while recording, for it calls no tools; said in the notebook."""
+
+
+def text(lines: str | list[str]) -> str:
+    """The text of a source or an output, which may be a list of lines."""
+    return lines if isinstance(lines, str) else "".join(lines)
+
+
+def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def stored(cell: dict[str, Any]) -> str:
+    return "".join(text(output["text"]) for output in cell["outputs"])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_cells_run(
+    path: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each cell prints what is stored below it, without network, key or model."""
+    refresh = pytestconfig.getoption("--ingot") == "refresh"
+    notebook = json.loads(path.read_text("utf-8"))
+    for file in FOLDER.glob("*.json"):
+        shutil.copyfile(file, tmp_path / file.name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("INGOT_MODEL", raising=False)
+    monkeypatch.setenv("INGOT_CASSETTE_MODE", "refresh" if refresh else "replay")
+    module = ModuleType(path.stem.replace("-", "_"))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with no_network(), Script(REPLIES[path.stem]) if refresh else nullcontext():
+        for cell in code_cells(notebook):
+            printed = run(text(cell["source"]), path.name, module)
+            if refresh:
+                store(cell, printed)
+            assert printed == stored(cell), f"{path.name}: {cell['id']}; `make record` stores it"
+    if refresh:
+        finish(path, notebook)
+
+
+def run(source: str, where: str, module: ModuleType) -> str:
+    """Run one cell, which may await; return what it prints."""
+    code = compile(source, where, "exec", dont_inherit=True, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    with redirect_stdout(io.StringIO()) as printed:
+        result = eval(code, module.__dict__)
+        if code.co_flags & inspect.CO_COROUTINE:
+            asyncio.run(result)
+    return printed.getvalue()
+
+
+def store(cell: dict[str, Any], printed: str) -> None:
+    lines = printed.splitlines(keepends=True)
+    cell["outputs"] = [{"name": "stdout", "output_type": "stream", "text": lines}] if lines else []
+
+
+def finish(path: Path, notebook: dict[str, Any]) -> None:
+    """Write the notebook, and what it recorded."""
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    for file in Path().glob("*.json"):
+        shutil.copyfile(file, FOLDER / file.name)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_file_is_in_order(path: Path) -> None:
+    """It is a notebook of version 4.5 whose cells ran from top to bottom, without an error."""
+    notebook = json.loads(path.read_text("utf-8"))
+    cells = notebook["cells"]
+
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    assert len({cell["id"] for cell in cells}) == len(cells)
+    counts = [cell["execution_count"] for cell in code_cells(notebook)]
+    assert counts == list(range(1, len(counts) + 1))
+    kinds = {output["output_type"] for cell in code_cells(notebook) for output in cell["outputs"]}
+    assert kinds <= {"stream"}, "cells print what they show, so that it can be compared as it is"
+
+
+def test_recordings_are_of_notebooks() -> None:
+    """None is left of a notebook that is gone, and none is missing."""
+    named = "".join(path.read_text("utf-8") for path in NOTEBOOKS)
+
+    assert all(f'{file.name}\\"' in named for file in FOLDER.glob("*.json"))
+    assert set(REPLIES) == {path.stem for path in NOTEBOOKS}
