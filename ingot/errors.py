@@ -170,12 +170,14 @@ class ProviderError(IngotError):
         retry_after: Seconds that the other end asked to wait; None when it did not say.
         request_id: The vendor's id of the exchange, or None.
         type: The vendor's own word for the error, or None.
+        details: What the other end says of it beside words, as JSON; None when nothing.
     """
 
     code = "provider_error"
     retryable: bool = False
     replayed: bool = False
     overcome: bool = False
+    details: Any = None
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ingot._pytest.generated import MARK, parametrize
 from ingot._pytest.options import add_options, mark_of, options_of
 from ingot._pytest.orphans import Collected
 from ingot._pytest.places import Places
@@ -26,6 +27,7 @@ __all__ = [
     "ingot_cassette",
     "pytest_addoption",
     "pytest_configure",
+    "pytest_generate_tests",
     "pytest_runtest_setup",
 ]
 
@@ -43,6 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "ingot(mode=, cassette=, unused=, tools=, repeats=, stream=): how this test is recorded",
     )
+    config.addinivalue_line(
+        "markers", f"{MARK}(command, config=, argument='case'): cases that a program writes"
+    )
     config.pluginmanager.register(Plugin(config, options_of(config)), "ingot-run")
 
 
@@ -50,6 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def ingot_cassette(request: pytest.FixtureRequest) -> Cassette:
     """The recording of this test: its rows, what was asked, what it cost."""
     return request.node.stash[_RUN].stand_in.cassette  # type: ignore[no-any-return]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the programs that write test cases."""
+    parametrize(metafunc)
 
 
 @pytest.hookimpl(tryfirst=True)

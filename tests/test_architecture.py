@@ -71,6 +71,7 @@ WORLD = {
         "cassette.gate",
         "cassette.modes",
         "cassette.veil",
+        "exec.environment",
     },
     "open": {"_root"},
     "print": set[str](),

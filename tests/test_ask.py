@@ -444,7 +444,7 @@ def test_the_cost_is_unknown_where_the_price_is() -> None:
         ("openai/", "does not name a model"),
         ("/x", "does not name a model"),
         ("opnai/x", "did you mean 'openai'"),
-        ("nobody/x", "installed: anthropic, local, openai, openai-chat"),
+        ("nobody/x", "installed: anthropic, exec, local, openai, openai-chat"),
     ],
 )
 def test_a_model_string_that_leads_nowhere_lists_what_is_there(model: str, message: str) -> None:

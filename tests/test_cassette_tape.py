@@ -111,10 +111,10 @@ def test_calls_and_people_are_played_by_key_and_number(tmp_path: Path, row: Any)
     path = tmp_path / "a.json"
     save(path, lambda _: tape((row, 0, "a"), (row, 1, "b")))
     cassette = Cassette(path)
-    played = [cassette.play(row["kind"], row["key"], n, "first")[0] for n in (1, 0, 2)]
+    played = [cassette.play(row["kind"], row["key"], n, "first") for n in (1, 0, 2)]
 
     assert played == [{"value": "b"}, {"value": "a"}, None]
-    assert cassette.play("ask", row["key"], 0, "first") == (None, 0)
+    assert cassette.play("ask", row["key"], 0, "first") is None
 
 
 def test_what_people_answered_survives_a_refresh(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_the_last_answer_is_played_again_where_that_is_meant(
     path = tmp_path / "a.json"
     save(path, lambda _: tape(*((TOOL, n, value) for n, value in enumerate(values))))
     cassette = Cassette(path, repeats="last")
-    found = [cassette.play("tool", TOOL["key"], n, "first")[0] for n in range(4)]
+    found = [cassette.play("tool", TOOL["key"], n, "first") for n in range(4)]
 
     assert [None if one is None else one["value"] for one in found] == list(played)
     assert cassette.unused() == []
@@ -167,7 +167,7 @@ def test_a_gap_is_no_last_answer(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     save(path, lambda _: tape((TOOL, 0, "a"), (TOOL, 3, "b")))
     cassette = Cassette(path, repeats="last")
-    found = [cassette.play("tool", TOOL["key"], n, "first")[0] for n in (0, 1, 9)]
+    found = [cassette.play("tool", TOOL["key"], n, "first") for n in (0, 1, 9)]
 
     assert found == [{"value": "a"}, None, {"value": "b"}]
 

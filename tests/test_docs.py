@@ -49,6 +49,7 @@ from pydantic import AnyUrl, EmailStr, Field
 
 import ingot.errors
 import ingot.events
+import ingot.exec
 import ingot.provider
 import ingot.testing
 import ingot.typenames
@@ -75,6 +76,7 @@ LANGUAGES = {"python", "text", "console", "toml", "json"}
 PROGRAMS = {"bash": ("bash", "jq"), "javascript": ("node",)}
 """Languages of files that pages show, and what runs them."""
 
+MODULES = (ingot, ingot.events, ingot.exec, ingot.provider, ingot.testing, ingot.typenames)
 STAND_INS = {"openai": "openai", "openai-chat": "openai", "anthropic": "anthropic", "local": "open"}
 OWN_VARIABLES = {
     "INGOT_MODEL_DIR",
@@ -619,7 +621,7 @@ def test_exit_codes_are_told() -> None:
 def test_public_names_are_told() -> None:
     """docs/reference/api.md names all that can be imported."""
     text = (DOCS / "reference" / "api.md").read_text("utf-8")
-    for module in (ingot, ingot.events, ingot.testing, ingot.provider, ingot.typenames):
+    for module in MODULES:
         missing = [name for name in module.__all__ if f"`{name}" not in text]
 
         assert missing == [], module.__name__

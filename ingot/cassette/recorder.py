@@ -305,7 +305,7 @@ class Cassette:
         """Whether a question goes to the provider, whatever is recorded."""
         return self.mode == "verify" or (self.mode == "refresh" and self.is_refreshed(site, key))
 
-    def look(
+    def play(
         self,
         kind: str,
         key: str,
@@ -314,7 +314,7 @@ class Cassette:
         parts: Mapping[str, Any] | None = None,
     ) -> dict[str, Any] | None:
         """
-        Return the recorded answer that is due, without taking it.
+        Take the recorded answer that is due; None if there is none.
 
         Args:
             kind: The kind of row.
@@ -331,27 +331,24 @@ class Cassette:
         row = tape.row(kind, key)
         if row is None:
             return None
-        if not row.verified and not tape.is_genuine(row, parts):
-            raise CassetteKeyError(key, tape.actual_key(row), path=str(self.path))
+        with self._lock:
+            if not row.verified and not tape.is_genuine(row, parts):
+                raise CassetteKeyError(key, tape.actual_key(row), path=str(self.path))
+            played = self._played.get((kind, key), 0)
+            answer = self._due(row, played, number, first)
+            if answer is not None:
+                self._played[kind, key] = played + 1
+            return answer
+
+    def _due(self, row: Row, played: int, number: int, first: str) -> dict[str, Any] | None:
         answers = row.answers
         if row.alike:
-            left = self._played.get((kind, key), 0) < len(answers) or self.repeats == "last"
+            left = played < len(answers) or self.repeats == "last"
             return next(iter(answers.values()), None) if left else None
         if self._order.is_mixed(first):
-            raise AmbiguousRepeatError(row.site, len(answers), path=str(self.path), key=key)
+            raise AmbiguousRepeatError(row.site, len(answers), path=str(self.path), key=row.key)
         last = max(answers)
         return answers.get(last if self.repeats == "last" and number > last else number)
-
-    def play(
-        self, kind: str, key: str, number: int, first: str
-    ) -> tuple[dict[str, Any] | None, int]:
-        """Take the recorded answer that is due; also say how many there are."""
-        with self._lock:
-            answer = self.look(kind, key, number, first)
-            if answer is not None:
-                self._played[kind, key] = self._played.get((kind, key), 0) + 1
-            row = self.tape.row(kind, key)
-            return answer, 0 if row is None else len(row.answers)
 
     def record(
         self,

@@ -60,6 +60,15 @@ class Take(Provider, Performer):
     shape: Shape
     tools: Toolbox | None = None
     model: str | None = None
+    # What an ask that is played never sets stands here, which spares it the time.
+    _inner: tuple[Provider, str] | None = None
+    _first: dict[str, Any] | None = None
+    _due: tuple[dict[str, Any], list[str]] | None = None
+    _placed: Place | None = None
+    _refused: CassetteError | None = None
+    _failed: tuple[Request, str, ProviderError] | None = None
+    _paid: tuple[Request, str, Response] | None = None
+    _deeds: Deeds | None = None
 
     def __init__(
         self,
@@ -77,15 +86,8 @@ class Take(Provider, Performer):
         self._number = number
         self._site = site
         self._find = find
-        self._inner: tuple[Provider, str] | None = None
-        self._failed: tuple[Request, str, ProviderError] | None = None
-        self._paid: tuple[Request, str, Response] | None = None
-        self._placed: Place | None = None
-        self._refused: CassetteError | None = None
         self._asks = cassette.asks(site, key)
         self._lost: list[str] = []
-        self._due: tuple[dict[str, Any], list[str]] | None = None
-        self._deeds: Deeds | None = None
         self._begun: dict[int, dict[str, Any]] = {}
         self.name = name
         self._prompt = parts["prompt"][:80].partition("\n")[0]
@@ -96,7 +98,8 @@ class Take(Provider, Performer):
         cassette = self._cassette
         if not self._asks:
             try:
-                answer = cassette.look("ask", self._key, self._number, self._key, parts)
+                answer = cassette.play("ask", self._key, self._number, self._key, parts)
+                self._first = answer
                 if answer is None and cassette.places is not None:
                     self._placed = cassette.places.take(parts, self._key, self._site)
                     if self._placed is not None:
@@ -163,22 +166,23 @@ class Take(Provider, Performer):
         try:
             if self._refused is not None:
                 raise self._refused
-            answer, count = cassette.play("ask", key, self._number, self._key)
+            answer = self._first
+            if request.messages:
+                answer = cassette.play("ask", key, self._number, self._key)
             if answer is None:
                 if cassette.mode == "record":
                     return None
-                raise self._miss(*row_of(cassette.veil.request(request), key, self._site), count)
+                raise self._miss(*row_of(cassette.veil.request(request), key, self._site))
         except CassetteError as error:
             self._note(_word(error), key, error)
             raise
         self._note("replayed", key)
         return answer
 
-    def _miss(
-        self, row: dict[str, Any], types: Mapping[str, Any], recorded: int
-    ) -> CassetteMissError:
+    def _miss(self, row: dict[str, Any], types: Mapping[str, Any]) -> CassetteMissError:
         from ingot.cassette.drift import report_miss
 
+        recorded = len(self._cassette.tape.answers(row["kind"], row["key"]))
         return report_miss(self._cassette, row, types, recorded)
 
     def _play_placed(self, placed: Place, request: Request, key: str) -> Response:
@@ -259,7 +263,7 @@ class Take(Provider, Performer):
 
         cassette = self._cassette
         with self._noting(key):
-            recorded, _ = cassette.play("ask", key, self._number, self._key)
+            recorded = cassette.play("ask", key, self._number, self._key)
         error = report_drift(cassette.path, self._site, key, recorded, answer)
         self._note("live" if error is None else "drifted", key, error)
 
@@ -361,9 +365,9 @@ class Take(Provider, Performer):
         """What is recorded of a call or a question; None where it may be done now."""
         cassette, kind, key = self._cassette, row["kind"], row["key"]
         with self._noting(key, kind):
-            answer, count = cassette.play(kind, key, self._number, self._key)
+            answer = cassette.play(kind, key, self._number, self._key)
             if answer is None and not self._asks and cassette.mode != "record":
-                raise self._miss(row, {}, count)
+                raise self._miss(row, {})
         if answer is not None:
             self._note("replayed", key, kind=kind)
         return answer

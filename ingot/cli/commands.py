@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ingot.cli import cassette, exits, inputs, show
+from ingot.cli import cassette, exec_commands, exits, inputs, show
 
 __all__ = ["app"]
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 _model = typer.Typer(help="The local model.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(_model, name="model")
 app.add_typer(cassette.app, name="cassette")
+app.add_typer(exec_commands.app, name="exec")
 
 _EXITS = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {says}" for code, says in exits.meanings())
 

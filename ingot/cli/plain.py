@@ -26,7 +26,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = next((word for word in given if not word.startswith("-")), None)
-    if command in ("ask", "schema", "cassette"):
+    if command in ("ask", "schema", "cassette", "exec"):
         show.error(f"`ingot {command}` needs typer and rich; {_COMMAND}")
         raise SystemExit(USAGE)
     chosen = _parser().parse_args(given)

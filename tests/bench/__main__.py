@@ -23,6 +23,7 @@ from ingot._shape.target import Target
 from ingot_anthropic import Anthropic
 from ingot_openai import OpenAI, OpenAIChat
 from tests.bench import cassettes
+from tests.bench import exec as programs
 
 ROUNDS, CALLS = 15, 60
 
@@ -322,6 +323,7 @@ def main() -> None:
     shapes()
     imports()
     cassettes.main()
+    programs.main()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,200 @@
+"""A program and how it is run: one document in, one text out, or the error that says why not."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from errno import EAGAIN, EMFILE, ENFILE, ENOMEM
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from ingot._process import Finished, arun, run
+from ingot._record import record
+from ingot._redact import redact
+from ingot.errors import NotConfiguredError
+from ingot.exec.environment import check_named, environment_of
+from ingot.exec.errors import (
+    ExecError,
+    ExecExitError,
+    ExecOutputError,
+    ExecStartError,
+    ExecTimeoutError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ingot.exec.environment import Environment
+
+__all__ = ["MAX_OUTPUT", "Command", "Program", "argv_of"]
+
+Command: TypeAlias = "str | Sequence[str]"
+
+E = TypeVar("E", bound=ExecError)
+
+MAX_OUTPUT = 64 * 2**20
+"""Bytes that a program may write to stdout, unless it is told otherwise."""
+
+_PASSING = (EAGAIN, EMFILE, ENFILE, ENOMEM)
+"""Reasons why a program does not start that may be gone a moment later."""
+
+_SHOWN = 1_000
+"""Characters of stderr that a message shows, the last ones."""
+
+
+def argv_of(command: Command) -> tuple[str, ...]:
+    """
+    Return the words of *command*; a text is split as a shell does it, and nothing is expanded.
+
+    Raises:
+        NotConfiguredError: There are none, or a quote is not closed.
+    """
+    import shlex
+
+    try:
+        words = tuple(shlex.split(command) if isinstance(command, str) else map(os.fspath, command))
+    except (ValueError, TypeError):
+        raise NotConfiguredError(
+            "the command of a program is a text with its quotes closed, or a list of texts"
+        ) from None
+    if not words or not words[0] or any("\0" in word for word in words):
+        raise NotConfiguredError(
+            "there is no program to run: the command is empty",
+            advice="name it first, such as ['./provider.py', '--fast']",
+        )
+    return words
+
+
+@record
+class Program:
+    """
+    A program, where it runs and what it may take.
+
+    Attributes:
+        argv: The program and its arguments.
+        env: See `environment_of`.
+        cwd: Its folder, which a relative path of the program starts from; None for this process's.
+        timeout: Seconds from the start to the end; None for no limit.
+        max_output: Bytes that it may write to stdout.
+    """
+
+    argv: tuple[str, ...]
+    env: Environment = None
+    cwd: str | os.PathLike[str] | None = None
+    timeout: float | None = None
+    max_output: int = MAX_OUTPUT
+
+    def __post_init__(self) -> None:
+        check_named(self.env)
+        if self.timeout is not None and not self.timeout > 0:
+            raise NotConfiguredError("timeout is a number of seconds above 0")
+        if self.max_output < 1:
+            raise NotConfiguredError("max_output is a number of bytes above 0")
+
+    def run(self, document: str) -> str:
+        """
+        Send it *document* and return what it writes.
+
+        Raises:
+            ExecError: It could not be run to a good end.
+        """
+        env = environment_of(self.env)
+        try:
+            done = run(
+                self.argv,
+                document.encode(),
+                env=env,
+                cwd=self.cwd,
+                timeout=self.timeout,
+                max_output=self.max_output,
+            )
+        except OSError as error:
+            raise self._not_started(error) from error
+        return self._text(done, env)
+
+    async def arun(self, document: str) -> str:
+        """Like `run`, without blocking the event loop; when cancelled, the program is killed."""
+        env = environment_of(self.env)
+        try:
+            done = await arun(
+                self.argv,
+                document.encode(),
+                env=env,
+                cwd=self.cwd,
+                timeout=self.timeout,
+                max_output=self.max_output,
+            )
+        except OSError as error:
+            raise self._not_started(error) from error
+        return self._text(done, env)
+
+    def malformed(self, reason: str) -> ExecOutputError:
+        """The error for a document that is not what the protocol says."""
+        return self._failed(
+            ExecOutputError,
+            f"wrote what the protocol does not know: {reason}",
+            "one JSON document goes to stdout, and all else to stderr",
+        )
+
+    def _text(self, done: Finished, env: Mapping[str, str]) -> str:
+        """Return what the program wrote, or raise why it does not count."""
+        if done.ended == "exit" and done.code == 0:
+            return done.stdout.decode(errors="replace")
+        stderr = done.stderr.decode(errors="replace").strip()
+        error = self._ended(done, self._shown(stderr, env))
+        error.stderr = stderr
+        raise error
+
+    def _ended(self, done: Finished, said: str) -> ExecError:
+        """The error for a bad end; *said* is what the program had to say of it."""
+        if done.ended == "deadline":
+            what = f"was not done after {self.timeout:g} s, and was killed{said}"
+            return self._failed(ExecTimeoutError, what, "raise timeout, or see what it waits for")
+        if done.ended == "bound":
+            what = f"wrote more than {self.max_output:,} bytes to stdout, and was killed{said}"
+            return self._failed(ExecOutputError, what, "raise max_output, or let it say less")
+        if done.code < 0:
+            name = _signal_name(-done.code)
+            killed = self._failed(ExecExitError, f"was ended by {name}{said}")
+            killed.signal = name
+            return killed
+        exited = self._failed(ExecExitError, f"exited with code {done.code}{said}")
+        exited.exit_code = done.code
+        return exited
+
+    def _shown(self, stderr: str, env: Mapping[str, str]) -> str:
+        """The end of *stderr* for a message, without what may be a key."""
+        if not stderr:
+            return ""
+        secrets = sorted((v for k, v in env.items() if _is_secret(k, v)), key=len, reverse=True)
+        clean = redact(stderr, secrets)
+        return f": {clean}" if len(clean) <= _SHOWN else f": … {clean[-_SHOWN:]}"
+
+    def _not_started(self, error: OSError) -> ExecStartError:
+        reason, advice = error.strerror or str(error), None
+        if self.cwd is not None and not os.path.isdir(self.cwd):  # noqa: PTH112 (a text or a path)
+            reason = "its cwd is no folder"
+        elif isinstance(error, FileNotFoundError):
+            advice = "see whether it is there or on the PATH, and what its first line names"
+        elif isinstance(error, PermissionError):
+            advice = "make it executable, or name what runs it first, such as python3"
+        failed = self._failed(ExecStartError, f"could not be started: {reason}", advice)
+        failed.retryable = error.errno in _PASSING
+        return failed
+
+    def _failed(self, cls: type[E], what: str, advice: str | None = None) -> E:
+        error = cls(f"{self.argv[0]} {what}", provider="exec", advice=advice)
+        error.program = self.argv[0]
+        return error
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether *value* must not be shown: named as keys are, and long enough to be one."""
+    word = name.upper()
+    return len(value) >= 8 and any(part in word for part in ("KEY", "TOKEN", "SECRET", "PASS"))
+
+
+def _signal_name(number: int) -> str:
+    with suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
