@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
+# Whoever says that nothing compiled is kept waits for it in each of a hundred processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help ask record test test-live test-all lint format types bench wheel smoke clean
 
@@ -42,7 +45,7 @@ record: $(VENV)/dev ## Record what the local model says anew, for tests and docs
 
 test-all: $(VENV)/dev ## Run all tests, the slow ones too
 	$(BIN)/ingot model pull
-	$(BIN)/python -m pytest -m ''
+	$(BIN)/python -m pytest -m '' --hypothesis-profile=default
 
 lint: $(VENV)/dev ## Check style
 	$(BIN)/ruff check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -88,11 +89,12 @@ def _attached(attach: Iterable[Attachable] | None, box: Toolbox | None) -> tuple
         return ()
     from ingot._attach import attachments
 
-    items = list(attach)
+    items = list(attach) if isinstance(attach, Iterator) else attach  # it is read twice
+    attached = attachments(items)
     for item in items:
         if isinstance(item, File):
             _admit(item, box.handles)
-    return attachments(items)
+    return attached
 
 
 def _admit(file: File, handles: Handles) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ingot._error import IngotError
+from ingot._spelling import counted
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -65,7 +66,9 @@ def _amount(limit: str, value: Decimal | float) -> str:
     """A number with its unit, for a message."""
     if limit == "cost":
         return f"${value:f}"
-    return f"{value:.1f} s" if limit == "seconds" else f"{value:,} {limit}"
+    if limit == "seconds":
+        return f"{value:.1f} s"
+    return counted(int(value), limit.removesuffix("s"))
 
 
 class TurnLimitError(BudgetExceededError):
@@ -75,8 +78,9 @@ class TurnLimitError(BudgetExceededError):
         super().__init__("turns", allowed=allowed, spent=spent)
 
     def _words(self) -> tuple[str, str]:
+        turns = counted(int(self.allowed), "model turn")
         return (
-            f"the limit of {self.allowed:,} model turns is reached, and there is no answer",
+            f"the limit of {turns} is reached, and there is no answer",
             "raise Budget(turns=…), or see in .transcript what the model keeps doing",
         )
 

@@ -210,7 +210,7 @@ class Configured(Generic[T]):
         return Aio(self._t, self._bound)
 
     def using(self, **settings: Unpack[Settings]) -> Configured[T]:
-        """Return a copy with *settings* bound on top of those that are bound already."""
+        """Return a copy with settings bound on top of those that are bound; see `ask.using`."""
         from ingot._config import checked
 
         return Configured(self._t, merged(self._bound, checked(settings)))
@@ -260,7 +260,7 @@ class Aio(Generic[T]):
         return _pending(args, self._t, self._bound, given, caller, whole=True)
 
     def using(self, **settings: Unpack[Settings]) -> Aio[T]:
-        """Return a copy with *settings* bound."""
+        """Return a copy with settings bound; see `ask.using`."""
         return Configured[T](self._t, self._bound).using(**settings).aio
 
 
@@ -287,7 +287,14 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
         t: The type: whatever pydantic validates and JSON can carry; or an Ingot type name such as
             `"string[]"`.
         prompt: What to say. Values go into `context={"name": value}`, never into the text.
-        given: Settings, see `Settings`; and *context*, *types*, *sample*, *attach*, see `Call`.
+        context: Values by name, each shown to the model as a labelled block before the prompt.
+        types: Record declarations, for Ingot type names.
+        sample: Tells apart asks that are the same on purpose, in recordings.
+        attach: Files whose content is sent along: `Path`, `File`, or what `attachment` made.
+
+    Settings go by name as well; docs/settings.md says what each does: model, system, max_tokens,
+    temperature, seed, timeout, retry, repair, constrain, base_url, api_key, cassette, params,
+    tools, deps, workspace, budget, policy, approve, on_event, raise_errors.
 
     Returns:
         A value of the type. `ask.answer` returns it with usage, cost, model and turns.
@@ -343,7 +350,11 @@ class ask(Generic[T]):  # noqa: N801 (it is called like a function)
     @classmethod
     def using(cls, **settings: Unpack[Settings]) -> Configured[T]:
         """
-        Return an ask with *settings* bound.
+        Return an ask with settings bound, which is called like `ask`.
+
+        Settings are given by name; docs/settings.md says what each does: model, system, max_tokens,
+        temperature, seed, timeout, retry, repair, constrain, base_url, api_key, cassette, params,
+        tools, deps, workspace, budget, policy, approve, on_event, raise_errors.
 
         Raises:
             TypeError: A keyword is no setting (the nearest one is named), or a value is of the

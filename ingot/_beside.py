@@ -48,7 +48,7 @@ def await_beside(work: Awaitable[T]) -> T:
 
     Ctrl-C cancels it and waits for it to clean up.
     """
-    loop = _loop()
+    beside = _beside()
     begun: Future[asyncio.Task[Any] | None] = Future()
     future: Future[T] = Future()
 
@@ -59,20 +59,31 @@ def await_beside(work: Awaitable[T]) -> T:
         except BaseException as error:  # noqa: BLE001 (it is raised in the thread that waits)
             future.set_exception(error)
 
-    asyncio.run_coroutine_threadsafe(run(), loop)
+    asyncio.run_coroutine_threadsafe(run(), beside.loop)
     try:
         wait([future])
     except BaseException:
         task = begun.result()
         assert task is not None, "a coroutine runs in a task"
-        loop.call_soon_threadsafe(task.cancel)
+        beside.loop.call_soon_threadsafe(task.cancel)
         wait([future])
         raise
-    return future.result()
+    try:
+        return future.result()
+    except asyncio.CancelledError:
+        if beside.failure is not None:
+            raise beside.failure from None
+        raise
 
 
 class _Beside:
-    """A loop in a thread of its own, which ends when nobody has this any more."""
+    """
+    A loop in a thread of its own, which ends when nobody has this any more.
+
+    Attributes:
+        loop: The loop.
+        thread: Where it runs.
+    """
 
     def __init__(self) -> None:
         begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
@@ -82,13 +93,25 @@ class _Beside:
             begun.set_result((asyncio.get_running_loop(), end))
             await end.wait()
 
-        thread = threading.Thread(
-            target=lambda: asyncio.run(serve()), name="ingot tools", daemon=True
-        )
-        thread.start()
-        self.thread = thread
+        ended: list[BaseException] = []  # the thread must not hold this object itself
+
+        def work() -> None:
+            with asyncio.Runner() as runner:
+                try:
+                    runner.run(serve())
+                except BaseException as error:  # noqa: BLE001 (it is raised in the thread that waits)
+                    ended.append(error)  # before its tasks are cancelled
+
+        self._ended = ended
+        self.thread = threading.Thread(target=work, name="ingot tools", daemon=True)
+        self.thread.start()
         self.loop, end = begun.result()
         weakref.finalize(self, _end, self.loop, end).atexit = False
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended it too early: an exit or an interrupt out of one of its tasks."""
+        return self._ended[0] if self._ended else None
 
 
 def _end(loop: asyncio.AbstractEventLoop, end: asyncio.Event) -> None:
@@ -99,7 +122,7 @@ def _end(loop: asyncio.AbstractEventLoop, end: asyncio.Event) -> None:
 _local = threading.local()
 
 
-def _loop() -> asyncio.AbstractEventLoop:
+def _beside() -> _Beside:
     """
     The loop beside this thread, made when it is first needed.
 
@@ -107,6 +130,6 @@ def _loop() -> asyncio.AbstractEventLoop:
     thread has its own, so that a tool which blocks its loop with an ask does not wait for itself.
     """
     beside: _Beside | None = getattr(_local, "beside", None)
-    if beside is None or not beside.thread.is_alive():  # which it is not after a fork
-        beside = _local.beside = _Beside()
-    return beside.loop
+    if beside is None or beside.failure is not None or not beside.thread.is_alive():
+        beside = _local.beside = _Beside()  # its thread does not live on after a fork
+    return beside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +164,9 @@ class Toolbox:
             return True
         assert self.approve is not None, "seen to before anything was asked"
         name = one.tool.name
-        asked = Approval(tool=name, arguments=one.tree, effects=tuple(sorted(one.tool.effects)))
+        # A copy: whoever is asked may change it, and what is called and recorded stays.
+        arguments, effects = deepcopy(one.tree), tuple(sorted(one.tool.effects))
+        asked = Approval(tool=name, arguments=arguments, effects=effects)
         yield from self.tell.approval(one, asked)
         allowed: bool = yield Consult(asked, self.approve)
         yield from self.tell.decided(one, allowed=allowed)

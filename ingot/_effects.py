@@ -41,7 +41,8 @@ class RecalledError(Exception):
     Stands for an exception of a tool in a recording, whose class may be out of reach.
 
     Attributes:
-        names: The names of its class and of the bases of that.
+        names: The names of its class and of the bases of that, with their modules; those of
+            Python's own without.
     """
 
     names: ClassVar[tuple[str, ...]] = ()
@@ -51,20 +52,27 @@ class RecalledError(Exception):
         """Return the name of the class of *error*, and of its bases that say something."""
         if isinstance(error, RecalledError):
             return error.names
-        return tuple(c.__name__ for c in type(error).__mro__ if c not in (BaseException, object))
+        return tuple(_name(c) for c in type(error).__mro__ if c not in (BaseException, object))
 
     @classmethod
     def named(cls, names: tuple[str, ...], text: str) -> RecalledError:
         """Return the error whose class had *names*, of which the model was told *text*."""
-        made: type[RecalledError] = type(names[0], (cls,), {"names": names})
-        return made(text.removeprefix(f"{names[0]}: "))
+        bare = names[0].rpartition(".")[2]
+        made: type[RecalledError] = type(bare, (cls,), {"names": names})
+        return made(text.removeprefix(f"{bare}: "))
 
     @classmethod
     def is_of(cls, error: BaseException, classes: tuple[type[BaseException], ...]) -> bool:
         """Whether *error*, or what it stands for, is of one of *classes*."""
         if isinstance(error, RecalledError):
-            return not {c.__name__ for c in classes}.isdisjoint(error.names)
+            return not set(map(_name, classes)).isdisjoint(error.names)
         return isinstance(error, classes)
+
+
+def _name(cls: type) -> str:
+    """The name of a class with its module; of one of Python's own alone."""
+    module, name = cls.__module__, cls.__qualname__
+    return name if module == "builtins" else f"{module}.{name}"
 
 
 @dataclass(slots=True)

@@ -105,7 +105,7 @@ class _Ask:
                 seconds=seconds,
             )
             if self._acts(response):
-                yield Settle(self.request, outcome)
+                yield from self._settled(response, outcome)
                 yield from self._act(response)
                 continue
             try:
@@ -113,15 +113,21 @@ class _Ask:
             except Exception as error:
                 # A fault in a validator of the caller's is settled too: the reply was paid for.
                 known = error if isinstance(error, IngotError) else None
-                yield Settle(self.request, replace(outcome, valid=False, error=known))
+                yield from self._settled(response, replace(outcome, valid=False, error=known))
                 if not (yield from self._tried_again(response, error)):
                     raise
             else:
-                yield Settle(self.request, outcome)
+                yield from self._settled(response, outcome)
                 answer = self._answer(value, response)
                 if self.tell is not None:
                     yield from self.tell.answered(len(self.turns), answer)
                 return answer
+
+    def _settled(self, response: Response, outcome: Outcome) -> Generator[Effect, Any, None]:
+        """Have *response* recorded, which was paid for; then tell of it, as a listener may fail."""
+        yield Settle(self.request, outcome)
+        if self.tell is not None:
+            yield from self.tell.ended(len(self.turns), response, self.meter)
 
     # What comes after a reply
 
@@ -203,8 +209,6 @@ class _Ask:
                     yield from self.tell.retry(turn, attempt, error, delay)
                 yield from self._wait(delay)
             else:
-                if self.tell is not None:
-                    yield from self.tell.ended(turn, response, self.meter)
                 return response, seconds
 
     def _wait(self, seconds: float) -> Generator[Effect, Any, None]:
@@ -229,6 +233,7 @@ class _Ask:
                 yield Settle(request, Outcome(valid=False, error=error, seconds=send.seconds))
             raise
         self.seconds += send.seconds
+        response = _nameable(response)
         self.turns.append(response)
         if response.usage is not None:
             self.usage = response.usage if self.usage is None else self.usage + response.usage
@@ -248,6 +253,17 @@ def _said(response: Response) -> Message:
         tool_calls=response.tool_calls,
         blocks=response.blocks,
     )
+
+
+def _nameable(response: Response) -> Response:
+    """Return *response* without halves of surrogate pairs in names of tools; no tool has such."""
+    if all(call.name.isascii() for call in response.tool_calls):
+        return response
+    calls = (
+        replace(call, name=call.name.encode(errors="replace").decode())
+        for call in response.tool_calls
+    )
+    return replace(response, tool_calls=tuple(calls))
 
 
 def _continued(request: Request, *messages: Message) -> Request:

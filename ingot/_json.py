@@ -15,6 +15,7 @@ __all__ = [
     "describe",
     "encoder",
     "is_array",
+    "is_equal",
     "is_object",
     "join_keys",
     "read",
@@ -64,6 +65,11 @@ class Duplicate:
 def canonical(value: Any) -> str:
     """Return the one JSON text that values equal to *value* share."""
     return _encode(value)
+
+
+def is_equal(one: Any, two: Any) -> bool:
+    """Whether two JSON values are the same; Python takes 1, 1.0 and True for equal."""
+    return one == two and canonical(one) == canonical(two)
 
 
 def encoder(**options: Any) -> Callable[[Any], str]:

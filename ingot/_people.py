@@ -94,7 +94,7 @@ class Consultant:
 
     Attributes:
         person: Answers a `Consultation` with a text; may be a coroutine function where ingot calls
-            the tool.
+            the tool. A plain one is called in a thread by `ask.aio`, and finds no event loop there.
     """
 
     def __init__(self, person: Person) -> None:

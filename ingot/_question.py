@@ -13,6 +13,7 @@ from ingot._json import encoder
 from ingot._prompt import say
 from ingot._request import UNNAMED, Request, complete
 from ingot._retry import Retry
+from ingot._spelling import counted
 from ingot.errors import PromptError
 
 if TYPE_CHECKING:
@@ -155,6 +156,8 @@ class _Asked:
         call = merged(bound, checked(given)) if given else bound
         if self._sample is not None and not isinstance(self._sample, str | int):
             raise TypeError(f"sample must be a text or a whole number, not {self._sample!r:.80}")
+        if isinstance(self._sample, str):
+            _check_said("sample", self._sample)
         settings = resolve(call)
         self.chosen, self._keyed = settings.values, settings.chosen
         self.acting = _acting(self.chosen, attach)
@@ -264,12 +267,16 @@ def _check_text(text: str, values: tuple[tuple[str, Any], ...]) -> None:
     for what, said in (("the prompt", text), *((f"the context value {n!r}", v) for n, v in values)):
         if isinstance(said, str) and said.isascii():
             continue
-        try:
-            (said if isinstance(said, str) else _encode(said)).encode()
-        except UnicodeEncodeError:
-            raise PromptError(f"{what} holds half of a surrogate pair, which is no text") from None
-        except RecursionError:
-            raise PromptError(f"{what} is nested too deeply") from None
+        _check_said(what, said)
+
+
+def _check_said(what: str, said: Any) -> None:
+    try:
+        (said if isinstance(said, str) else _encode(said)).encode()
+    except UnicodeEncodeError:
+        raise PromptError(f"{what} holds half of a surrogate pair, which is no text") from None
+    except RecursionError:
+        raise PromptError(f"{what} is nested too deeply") from None
 
 
 def _recorder(chosen: Mapping[str, Any]) -> Any:
@@ -325,7 +332,7 @@ def arguments(args: tuple[Any, ...], t: Any, unset: object) -> tuple[Any, Any]:
     if t is unset and len(args) == 2:
         return args[0], args[1]
     wanted = "a prompt" if t is not unset else "a type and a prompt"
-    count = f"{len(args)} positional argument{'s' if len(args) != 1 else ''}"
+    count = counted(len(args), "positional argument")
     raise TypeError(
         f"ask takes {wanted}, and settings by name, but got {count}; "
         "write ask(list[str], prompt) or ask[list[str]](prompt)"

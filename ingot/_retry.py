@@ -6,6 +6,8 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ingot._spelling import counted
+
 if TYPE_CHECKING:
     from tenacity.stop import StopBaseT
     from tenacity.wait import WaitBaseT
@@ -92,7 +94,7 @@ class Retry:
                 f"more than the ceiling of {self.ceiling:.0f} s; "
                 "raise it with retry=Retry(ceiling=…)"
             )
-        return f"gave up after {attempt} attempt{'s' if attempt > 1 else ''}; more with retry=…"
+        return f"gave up after {counted(attempt, 'attempt')}; more with retry=…"
 
 
 def _backoff(attempt: int) -> float:

@@ -1,4 +1,4 @@
-"""The known word that a misspelt one was meant to be."""
+"""Words in messages: the one that was meant, and a noun after its number."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["nearest"]
+__all__ = ["counted", "nearest"]
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return *number* with its noun: `1 row`, `2 rows`; *plural* is for those without an s."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from ingot import events
@@ -86,7 +87,10 @@ class Teller:
         """A tool is about to run."""
         return self._emit(
             events.ToolCalled(
-                turn=one.context.turn, tool=one.tool.name, call=one.number, arguments=one.tree
+                turn=one.context.turn,
+                tool=one.tool.name,
+                call=one.number,
+                arguments=deepcopy(one.tree),  # a listener may change it
             )
         )
 
@@ -105,7 +109,7 @@ class Teller:
                 turn=one.context.turn,
                 tool=asked.tool,
                 call=one.number,
-                arguments=asked.arguments,
+                arguments=deepcopy(asked.arguments),
                 effects=asked.effects,
             )
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from functools import cached_property, partial, update_wrapper
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, overload
@@ -20,7 +19,8 @@ from ingot._shape.content import File
 from ingot._shape.members import locate
 from ingot._shape.reader import bare
 from ingot._shape.shape import Shape
-from ingot._tool_result import result_text
+from ingot._tool_place import place_of
+from ingot._tool_result import consumed, result_text
 from ingot._tool_signature import innermost, read_signature
 from ingot.errors import InvalidAnswerError, ToolDefinitionError, UnreadableAnswerError
 
@@ -68,6 +68,7 @@ class Tool(Generic[P, R_co]):
     ) -> None:
         update_wrapper(self, function, updated=())
         self.name = _named(function, name)
+        self.__dict__.setdefault("__name__", self.name)  # an object with `__call__` has none
         self.function = function
         self.effects = _effects(effects)
         self.timeout = _seconds(timeout)
@@ -99,9 +100,15 @@ class Tool(Generic[P, R_co]):
             return self
         return self.bound(MethodType(self.function, instance))
 
+    def __reduce__(self) -> Any:
+        names = ("name", "description", "effects", "timeout", "strict")
+        make = partial(Tool, **{name: getattr(self, name) for name in names})
+        return place_of(self, self.function) or (make, (self.function,))
+
     def bound(self, method: Callable[..., Any]) -> Tool:
         """Return this tool of a method as that of *method*, which has its object."""
-        made: Tool = copy(self)
+        made: Tool = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
         made.function = method
         made._is_bound = True
         return made
@@ -224,13 +231,17 @@ class Tool(Generic[P, R_co]):
         return plan.decode(plan.unquote(tree), (), problems), problems
 
     def call(self, arguments: Mapping[str, Any], context: Context[Any]) -> Any:
-        """Call the function with what was read; where the tool is async, the result is awaited."""
+        """
+        Call the function with what was read.
+
+        Where the tool is async, the result is awaited; where it is not, iterators in it are read.
+        """
         injected = dict.fromkeys(self._signature.injected, context)
         function: Callable[..., Any] = self.function
         result = function(**arguments, **injected)
         if self.is_async and not inspect.isawaitable(result):
             return _ready(result)  # a plain wrapper has awaited it
-        return result
+        return result if self.is_async else consumed(result)
 
     def write(self, result: Any, handles: Handles) -> str:
         """
@@ -241,10 +252,11 @@ class Tool(Generic[P, R_co]):
             handles: Is told of each `File` in it.
 
         Raises:
-            ToolResultError: It has no JSON form, or holds bytes.
+            ToolResultError: It has no JSON form, holds bytes, or is not of the declared type.
             FileAccessError: A file in it does not lie in the workspace.
         """
-        return result_text(result, self._adapter, handles, tool=self.name)
+        returns = self._signature.returns
+        return result_text(result, self._adapter, handles, tool=self.name, returns=returns)
 
     @cached_property
     def _adapter(self) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections import abc
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType, MethodType
@@ -13,6 +14,7 @@ from typing_extensions import Annotated, NotRequired, TypedDict
 
 from ingot._context import Context
 from ingot._shape.annotations import is_union, peel, resolve
+from ingot._shape.members import locate, type_name
 from ingot._shape.shape import shape_of
 from ingot.errors import ToolDefinitionError, UnsupportedTypeError
 
@@ -58,8 +60,11 @@ def read_signature(function: Callable[..., Any], tool: str) -> ToolSignature:
         ToolDefinitionError: It cannot be offered to a model.
     """
     inner = innermost(function)
-    if inspect.isasyncgenfunction(inner):
-        raise ToolDefinitionError(tool, "it yields its results", advice="return them as a list")
+    if inspect.isasyncgenfunction(inner) or any(
+        map(inspect.isgeneratorfunction, (function, _called(function)))
+    ):
+        advice = "return them as a list, as in `return list(…)`"
+        raise ToolDefinitionError(tool, "it yields its results", advice=advice)
     parameters, returns = _declared(function, tool)
     receiver = bool(parameters) and _is_receiver(parameters[0])
     names = _names(inner)
@@ -78,7 +83,7 @@ def read_signature(function: Callable[..., Any], tool: str) -> ToolSignature:
         description=description,
         target=_target(tool, fields, names),
         injected=tuple(injected),
-        returns=Any if returns is _EMPTY else _resolved(returns, names, tool, None),
+        returns=Any if returns is _EMPTY else _result(returns, names, tool),
         receiver=receiver,
     )
 
@@ -149,6 +154,24 @@ def _resolved(annotation: Any, names: dict[str, Any], tool: str, parameter: str 
     except UnsupportedTypeError as error:
         reason = error.reason if parameter else f"what it returns: {error.reason}"
         raise ToolDefinitionError(tool, reason, parameter=parameter, advice=error.advice) from error
+
+
+_LAZY = (abc.Iterable, abc.Iterator, abc.Generator, abc.Collection, abc.KeysView, abc.ValuesView)
+
+
+def _result(annotation: Any, names: dict[str, Any], tool: str) -> Any:
+    """Return the type of what a tool returns; whatever is iterated over is a list."""
+    resolved = _resolved(annotation, names, tool, None)
+    try:
+        found = locate(resolved, lambda part: part in (bytes, bytearray, memoryview))
+    except UnsupportedTypeError:
+        found = None  # a field's type is not defined yet
+    if found is not None and not found[0]:  # a class may leave a field out, or write it as text
+        reason = f"it returns `{type_name(found[1])}`, which a model cannot be told"
+        raise ToolDefinitionError(tool, reason, advice="write a file, and return its File")
+    if (get_origin(resolved) or resolved) in _LAZY:
+        return list[(*get_args(resolved), Any)[0]]  # type: ignore[misc]
+    return resolved
 
 
 def _is_context(annotation: Any) -> bool:

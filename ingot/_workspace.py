@@ -42,7 +42,7 @@ class Workspace(Root):
         self._remove = None
         if root is None:
             root = tempfile.mkdtemp(prefix="ingot-")
-            self._remove = weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
+            self._remove = weakref.finalize(self, _removed, root, os.getpid())
         super().__init__(root)
 
     def __repr__(self) -> str:
@@ -113,6 +113,11 @@ class Workspace(Root):
             for name in names
         )
         return [self.file(path) for path in sorted(found) if self.exists(path)]
+
+
+def _removed(folder: str, maker: int) -> None:
+    if os.getpid() == maker:  # and not a fork of it, which ends while the maker goes on
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _walk: Any = getattr(os, "fwalk", os.walk)

@@ -28,6 +28,11 @@ __all__ = [
     "TurnStarted",
 ]
 
+
+def __dir__() -> list[str]:
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]
+
+
 _LONGEST = 200
 """Characters of one value that a repr shows."""
 

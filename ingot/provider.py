@@ -125,6 +125,9 @@ class Performer(ABC):
             Exception: It must not be done, as it should be remembered and is not.
         """
 
+    def enter(self, asked: Invocation) -> None:  # noqa: B027 (optional by design)
+        """Learn that this call is made now, in this context; nothing by default."""
+
     @abstractmethod
     def keep(self, asked: Invocation | Consult, result: Any) -> None:
         """Remember *result*; it is kept when this returns."""

@@ -1,21 +1,24 @@
-"""Doubles that ship: a scripted provider, and a switch that makes the network impossible."""
+"""Doubles that ship: a scripted model, and a switch that makes the network impossible."""
 
 from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from ingot import _registry
 from ingot._json import is_object
-from ingot.provider import Outcome, Provider, Request, Response, Usage
+from ingot._spelling import counted
+from ingot.errors import IngotError, UnreadableAnswerError
+from ingot.provider import Outcome, Provider, Request, Response, ToolCall, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Sequence
     from types import TracebackType
 
-__all__ = ["NetworkUsedError", "Script", "ScriptEndedError", "Value", "no_network"]
+__all__ = ["NetworkUsedError", "Script", "ScriptEndedError", "Value", "calls", "no_network"]
 
 
 class ScriptEndedError(AssertionError):
@@ -36,8 +39,9 @@ class Script(Provider):
 
     Args:
         replies: What to reply, in order. A `str` is the text that the model writes, as it is; a
-            `Response` is a whole reply; an exception is raised; anything else is a value, written
-            in the form asked for. A text that is the value of a `str` is given as `Value("…")`.
+            `Response` is a whole reply, such as `calls` makes; a `ToolCall` is a turn with this one
+            call; an exception is raised; anything else is a value, written in the form asked for.
+            A text that is the value of a `str` is given as `Value("…")`.
         dialect: The subset of JSON Schema that it takes: `open`, `openai`, `anthropic` or `prompt`.
 
     Attributes:
@@ -78,9 +82,7 @@ class Script(Provider):
         _registry.leave(self)
         left = len(self._replies) - len(self.heard)
         if kind is None and left > 0:
-            raise AssertionError(
-                f"{left} of {len(self._replies)} replies of the script were not asked for"
-            )
+            raise AssertionError(f"not asked for: {left} of {self._count()} of the script")
 
     def send(self, request: Request) -> Response:
         """Speak the next line."""
@@ -89,12 +91,13 @@ class Script(Provider):
             self.heard.append(request)
         if number >= len(self._replies):
             raise ScriptEndedError(
-                f"the script has {len(self._replies)} replies, and was asked once more: "
-                f"{request.prompt[:80]!r}"
+                f"the script has {self._count()}, and was asked once more: {request.prompt[:80]!r}"
             )
         reply = self._replies[number]
         if isinstance(reply, BaseException):
             raise reply
+        if isinstance(reply, ToolCall):
+            return _calling(reply)
         if isinstance(reply, Response):
             return reply
         text = reply if type(reply) is str else self._write(reply, request)
@@ -113,12 +116,20 @@ class Script(Provider):
         """Remember what became of a request."""
         self.outcomes.append(outcome)
 
-    def _write(self, value: Any, request: Request) -> str:
-        from pydantic_core import to_jsonable_python
+    def finish(self, error: IngotError | None) -> None:
+        """Say how a text is written that was meant as a value."""
+        if isinstance(error, UnreadableAnswerError):
+            error.advice = (
+                "a script speaks a text as it is: for the value of a `str` write Value('…')"
+            )
 
+    def _count(self) -> str:
+        return counted(len(self._replies), "reply", "replies")
+
+    def _write(self, value: Any, request: Request) -> str:
         if isinstance(value, Value):
             value = value.value
-        tree = to_jsonable_python(_named(value), by_alias=True)
+        tree = _tree(value)
         if request.format is None:
             return str(tree)
         plain = json.dumps({"value": tree} if request.format.wrapped else tree, ensure_ascii=False)
@@ -135,6 +146,38 @@ class Value:
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+
+def calls(**tools: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Response:
+    """
+    Return a reply that calls tools, for a `Script`: `calls(price={"item": "pen"})`.
+
+    Calls stand in the order that is given here, with the ids `call_1`, `call_2`, …
+
+    Args:
+        tools: The arguments of a call by the name of the tool; in a list for several calls of it.
+    """
+    made = [
+        (name, json.dumps(_tree(arguments), ensure_ascii=False))
+        for name, given in tools.items()
+        for arguments in ([given] if isinstance(given, Mapping) else given)
+    ]
+    return _calling(
+        *(
+            ToolCall(id=f"call_{number}", name=name, arguments=arguments)
+            for number, (name, arguments) in enumerate(made, 1)
+        )
+    )
+
+
+def _calling(*made: ToolCall) -> Response:
+    return Response(tool_calls=made, stop_reason="tool_calls", model="script")
+
+
+def _tree(value: Any) -> Any:
+    from pydantic_core import to_jsonable_python
+
+    return to_jsonable_python(_named(value), by_alias=True)
 
 
 def _named(value: Any) -> Any:

@@ -1,11 +1,24 @@
-"""Which tests of the project replay, and which are about asking itself."""
+"""Which tests of the project replay, which are about asking itself, and what keeps all quick."""
 
 from __future__ import annotations
 
+import functools
+import gc
+from typing import TYPE_CHECKING
+
 import pytest
+import typer.main
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 REPLAYED = {"test_live.py"}
 """Files whose tests ask the local model, and are answered from cassettes unless told otherwise."""
+
+# `make test-all` looks longer.
+settings.register_profile("quick", max_examples=40, deadline=None)
+settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -13,3 +26,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.name not in REPLAYED:
             item.add_marker(pytest.mark.ingot(mode="live"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_made_once() -> Iterator[None]:
+    """Typer's runner makes all commands anew for each that is run, which takes longer than most."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.testing._get_command", functools.cache(typer.main.get_command))
+        yield
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what lives until the end: thousands of tests, and all modules."""
+    gc.collect()
+    gc.freeze()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 import threading
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
+
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -128,10 +131,13 @@ class Loopback:
         self.heard = []
         self._replies = replies if callable(replies) else list(replies)
         self._closing.clear()
-        try:
-            yield self
-        finally:
-            self._closing.set()
+        with pytest.MonkeyPatch.context() as patch:
+            # A client reads all certificates of the system when it is made; none is needed here.
+            patch.setenv("SSL_CERT_DIR", os.devnull)
+            try:
+                yield self
+            finally:
+                self._closing.set()
 
     def answer(self, heard: Heard) -> Reply:
         """Keep *heard*, and say what is replied to it."""

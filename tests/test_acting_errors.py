@@ -40,6 +40,17 @@ SAID: list[tuple[IngotError, str]] = [
         ),
     ),
     (
+        TurnLimitError(allowed=1, spent=1),
+        (
+            "the limit of 1 model turn is reached, and there is no answer; "
+            "raise Budget(turns=…), or see in .transcript what the model keeps doing"
+        ),
+    ),
+    (
+        BudgetExceededError("turns", allowed=1, spent=1),
+        "the budget of 1 turn is spent: 1 turn; raise Budget(turns=…)",
+    ),
+    (
         PolicyError("send", "network"),
         "the tool 'send' has the effect 'network', and the policy has no rule for it",
     ),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
+import itertools
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_prompt", "_request", "_response", "typenames"),
     ("_answer", "_attach", "_budget.estimate", "_conceal", "_params", "_shape", "events"),
     ("_effects",),
-    ("_tool_result", "_tool_signature"),
+    ("_tool_place", "_tool_result", "_tool_signature"),
     ("_tool",),
     ("_offer",),
     ("_acting_kinds", "_budget.meter", "_people", "_telling"),
@@ -90,6 +90,15 @@ def name_of(path: Path) -> str:
 KNOWN = {"ingot." + name_of(path) for path in MODULES}
 
 
+def place(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def floor_of(name: str) -> int:
     for depth in (name, name.partition(".")[0]):
         for number, floor in enumerate(FLOORS):
@@ -114,25 +123,26 @@ def nodes(tree: ast.AST) -> Iterator[ast.AST]:
         yield from nodes(child)
 
 
-def imports(path: Path) -> set[str]:
+@functools.cache
+def imports(path: Path) -> frozenset[str]:
     """Modules of ingot that *path* imports, wherever in it."""
     found: set[str] = set()
-    for node in nodes(ast.parse(path.read_text())):
+    for node in nodes(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             submodules = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= submodules & KNOWN or {node.module}
-    return {name.removeprefix("ingot.") for name in found if name.startswith("ingot.")}
+    names = (name for name in found if name.startswith("ingot."))
+    return frozenset(name.removeprefix("ingot.") for name in names)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_imports_run_downward(path: Path) -> None:
+def test_imports_run_downward() -> None:
     """A module knows nothing of what is built on it."""
-    name = name_of(path)
     upward = {
-        other
-        for other in imports(path)
+        (name, other)
+        for path in MODULES
+        for name, other in itertools.product([name_of(path)], imports(path))
         if room_of(other) != room_of(name) and floor_of(other) >= floor_of(name)
     }
 
@@ -163,30 +173,28 @@ def test_modules_of_one_room_have_no_cycle() -> None:
 def test_protocol_rooms_do_not_know_each_other() -> None:
     """Plugins import the door of plugin authors, and nothing behind it."""
     private = {
-        str(path.relative_to(ROOT)): sorted(n for n in imports(path) if n.startswith("_"))
-        for path in PLUGINS
+        place(path): sorted(n for n in imports(path) if n.startswith("_")) for path in PLUGINS
     }
 
     assert {path: names for path, names in private.items() if names} == {}
 
 
-@pytest.mark.parametrize("path", MODULES + PLUGINS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_module_is_one_idea(path: Path) -> None:
+def test_a_module_is_one_idea() -> None:
     """It says which in its first line, and has no room for a second."""
-    source = path.read_text()
-    first = (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+    first = {
+        place(path): (ast.get_docstring(tree_of(path)) or "").partition("\n")[0]
+        for path in MODULES + PLUGINS
+    }
+    lines = {place(path): path.read_text().count("\n") for path in MODULES + PLUGINS}
 
-    assert first.endswith((".", "`"))
-    assert source.count("\n") <= 400
+    assert {path: line for path, line in first.items() if not line.endswith((".", "`"))} == {}
+    assert {path: count for path, count in lines.items() if count > 400} == {}
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in MODULES if "cli" not in p.parts and p.name != "__main__.py"], ids=name_of
-)
-def test_only_named_rooms_touch_the_world(path: Path) -> None:
-    """Clocks, files, sockets, the environment and the terminal each have their door."""
+def doors(path: Path) -> set[str]:
+    """What *path* touches of the world."""
     touched: set[str] = set()
-    for node in nodes(ast.parse(path.read_text())):
+    for node in nodes(tree_of(path)):
         if isinstance(node, ast.Import):
             touched |= {alias.name for alias in node.names} & WORLD.keys()
         elif isinstance(node, ast.ImportFrom) and node.module in WORLD:
@@ -195,9 +203,15 @@ def test_only_named_rooms_touch_the_world(path: Path) -> None:
             touched.add("os.environ")
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             touched |= {node.func.id} & WORLD.keys()
-    name = name_of(path)
+    return touched
 
-    assert {door for door in touched if name not in WORLD[door]} == set()
+
+def test_only_named_rooms_touch_the_world() -> None:
+    """Clocks, files, sockets, the environment and the terminal each have their door."""
+    rooms = [path for path in MODULES if "cli" not in path.parts and path.name != "__main__.py"]
+    touched = {(door, name_of(path)) for path in rooms for door in doors(path)}
+
+    assert {(door, name) for door, name in touched if name not in WORLD[door]} == set()
 
 
 def rank(name: str) -> tuple[int, str]:
@@ -206,26 +220,26 @@ def rank(name: str) -> tuple[int, str]:
 
 
 def exported(path: Path) -> list[str] | None:
-    for node in ast.parse(path.read_text()).body:
+    for node in tree_of(path).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return list(ast.literal_eval(node.value))
     return None
 
 
-@pytest.mark.parametrize("path", MODULES + PLUGINS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_what_a_module_exports_is_sorted_and_there(path: Path) -> None:
+def test_what_a_module_exports_is_sorted_and_there() -> None:
     """`__all__` is what can be imported, and no name is its module's."""
-    names = exported(path)
-    if names is None:
-        assert path.name in ("__init__.py", "__main__.py")
-        return
-    base = ROOT if path in MODULES else ROOT / "providers"
-    dotted = ".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__")
-    module = importlib.import_module(dotted)
+    for path in MODULES + PLUGINS:
+        names = exported(path)
+        if names is None:
+            assert path.name in ("__init__.py", "__main__.py"), place(path)
+            continue
+        base = ROOT if path in MODULES else ROOT / "providers"
+        dotted = ".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__")
+        module = importlib.import_module(dotted)
 
-    assert names == sorted(names, key=rank)
-    assert [name for name in names if not hasattr(module, name)] == []
-    assert dotted.rpartition(".")[2] not in names
+        assert names == sorted(names, key=rank), dotted
+        assert [name for name in names if not hasattr(module, name)] == [], dotted
+        assert dotted.rpartition(".")[2] not in names, dotted
 
 
 def test_importing_ingot_is_light() -> None:

@@ -396,6 +396,15 @@ def test_a_budget_can_be_a_constant() -> None:
     assert (2, 1) == (outer.spent.turns, inner.spent.turns)
 
 
+def test_a_budget_is_left_where_it_was_entered() -> None:
+    """Else nobody knows which of its ledgers ends."""
+    budget = Budget(turns=1)
+    copy_context().run(budget.__enter__)
+
+    with pytest.raises(RuntimeError, match=r"Budget\(turns=1\) is not open here; leave `with` in"):
+        budget.__exit__(None, None, None)
+
+
 def test_what_is_left_is_a_budget() -> None:
     """It is never below nothing, and can be handed on."""
     clock = Clock()

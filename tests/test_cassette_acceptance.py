@@ -167,7 +167,7 @@ def gathered(count: int) -> list[str]:
     return asyncio.run(main())
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [10, pytest.param(1000, marks=pytest.mark.slow)])
 def test_equal_questions_are_numbered_in_the_order_of_their_calls(path: Path, count: int) -> None:
     """Eight different answers come in one order, whenever each is awaited."""
     answers = eight(path)
@@ -201,10 +201,13 @@ def in_threads(count: int, provider: Any, **settings: Any) -> list[Any]:
         return list(pool.map(one, range(count)))
 
 
-def test_different_answers_to_equal_questions_of_threads_are_refused(path: Path) -> None:
+@pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
+def test_different_answers_to_equal_questions_of_threads_are_refused(
+    path: Path, count: int
+) -> None:
     """Which is whose would hang on the scheduler: at replay, and already while recording."""
     eight(path)
-    for _ in range(20):
+    for _ in range(count):
         with pytest.raises(AmbiguousRepeatError, match="sample=0"), Cassette(path):
             in_threads(8, Bomb())
     fresh = path.with_name("b.json")
@@ -400,7 +403,7 @@ def killed(path: Path, seconds: float, *args: object) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("count", [6, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_paid_answer_is_lost_to_a_kill(tmp_path: Path, count: int) -> None:
     """The next run has every answer that was returned, and pays only for the rest."""
     rng = random.Random(SEED)

@@ -318,7 +318,7 @@ def test_what_counts_is_missed_and_named(path: Path, name: str) -> None:
     assert heads == {part for part in says if part in ("tools", "files")}
     assert [part for part in says if part not in report] == []
     assert "not used" not in report
-    assert "--ingot=refresh --ingot-only=agent" in report
+    assert "mode='refresh', only='agent'" in report
     with Cassette(path, "refresh", only="agent"):
         agent(Script([DONE]), **given())
     with Cassette(path, unused="fail"):
@@ -390,7 +390,7 @@ def test_what_is_not_recorded_is_not_done(way: str, kind: str, path: Path, tmp_p
         exchange(way, tmp_path)
     whole = load(path)
     edited(path, without(kind))
-    with pytest.raises(CassetteMissError, match="--ingot=record") as caught, Cassette(path):
+    with pytest.raises(CassetteMissError, match="mode='record'") as caught, Cassette(path):
         exchange(way, tmp_path, bombs=True)
     RAN.clear()
     with Cassette(path, "record"):

@@ -126,7 +126,7 @@ def test_unused_answers_fail_if_asked_to(path: Path) -> None:
     with Cassette(path, "record"):
         ask(str, "used", model=Echo())
         ask(str, "left\nalone", model=Echo())
-    with pytest.raises(CassetteError, match=r"1 recorded answers.*: .*'left'"):
+    with pytest.raises(CassetteError, match=r"1 recorded answer was.*: .*'left'"):
         with Cassette(path, unused="fail"):
             ask(str, "used", model=Bomb())
 
@@ -245,7 +245,7 @@ def test_a_script_below_is_recorded_and_one_above_covers(path: Path) -> None:
         assert ask(str, "p") == "above"
         ask_below = ask.using(cassette=Cassette(path))
         assert ask_below(str, "p") == "below"
-    with pytest.raises(AssertionError, match="1 of 1 replies"):
+    with pytest.raises(AssertionError, match="1 of 1 reply"):
         with Script([Value("unspoken")]), Cassette(path):
             assert ask(str, "p") == "below"
 

@@ -195,3 +195,16 @@ def test_different_answers_to_several_lanes_are_ambiguous_for_tools_too(tmp_path
 
     with pytest.raises(AmbiguousRepeatError):
         cassette.play("tool", TOOL["key"], 0, "first")
+
+
+@pytest.mark.parametrize(
+    ("row", "shown"),
+    [
+        ({**ASK, "prompt": ["Label it.", "Now."]}, "<Row ask k1:9 a.py:f 'Label it.'>"),
+        (TOOL, "<Row tool k1:7 a.py:f 'orders.find(id=7)'>"),
+        (HUMAN, "<Row human k1:8 a.py:f 'Refund?'>"),
+    ],
+)
+def test_a_row_shows_what_was_asked(row: dict[str, Any], shown: str) -> None:
+    """Its key, its place and the first line, and no answer."""
+    assert repr(Row(row, written=[{"value": "a"}])) == shown

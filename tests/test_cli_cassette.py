@@ -265,7 +265,7 @@ def test_the_result_of_a_tool_is_written_by_hand(text: str, answer: dict[str, An
         ("label", '["a", 1]', [], "value.json does not fit the type of the row: at index 1: "),
         ("label", "bug", [], "value.json is not JSON"),
         ("label", "[NaN]", [], "NaN, which JSON has no number for"),
-        ("label", '["a"]', ["--number", "3"], "--number 3: the row has 1 answers"),
+        ("label", '["a"]', ["--number", "3"], "--number 3: the row has 1 answer\n"),
         ("label", '["sk-ant-api03-Qx7Rk2Lm9Zp4Wt8Yb3Nc6Vd1Fg5Hj0Ks"]', [], "nothing was written"),
         ("label", json.dumps(["long"] * 400_000), [], "would be larger than the"),
         ("approve", '"perhaps"', ["--number", "1"], "none of the choices: yes, no"),

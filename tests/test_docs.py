@@ -8,8 +8,7 @@ What a block asks is answered from the recording of its page, `cassettes/docs/<p
 A page of Markdown says in comments, which no reader sees, what its blocks need beside that:
 
     <!-- replies (reason): [1, 2] -->     a script replies to the next Python block, for a reason;
-                                          the value is a Python expression in the page's names,
-                                          in which `calls(add={"a": 1})` is a turn that calls a tool
+                                          the value is a Python expression in the page's names
     <!-- as: anthropic -->                as whom scripts reply from here to the end of the page
     <!-- before: code -->                 Python that runs before the next block
     <!-- not run: reason -->              the next block is not run
@@ -26,6 +25,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import datetime
+import functools
 import inspect
 import io
 import ipaddress
@@ -60,7 +60,7 @@ from ingot.cassette import errors as cassette_errors
 from ingot.cli.commands import app
 from ingot.cli.exits import meanings
 from ingot.errors import IngotError, ProviderError, UnsupportedTypeError
-from ingot.provider import Request, ToolCall
+from ingot.provider import Request
 from ingot.testing import Script, Value, no_network
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,7 +69,6 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 RECORDINGS = ROOT / "cassettes" / "docs"
 MOST_NOT_RUN = 4
 MOST_SCRIPTED = 10
-NO_TOOLS = "the local model calls no tools"
 
 IN_CI = bool(os.environ.get("CI"))
 LANGUAGES = {"python", "text", "console", "toml", "json"}
@@ -213,7 +212,7 @@ def test_blocks_run(
     mode = pytestconfig.getoption("--ingot") or "replay"
     clean(monkeypatch, tmp_path, mode)
     module = ModuleType(f"page_{page.stem.replace('-', '_')}")
-    module.__dict__.update(Response=Response, Usage=Usage, Value=Value, calls=calls)
+    module.__dict__.update(Response=Response, Usage=Usage, Value=Value)
     module.__dict__.update({name: getattr(ingot.errors, name) for name in ingot.errors.__all__})
     monkeypatch.setitem(sys.modules, module.__name__, module)
     recording = Recording(page, mode)
@@ -312,22 +311,6 @@ def run(code: str, where: str, names: dict[str, Any]) -> None:
         asyncio.run(result)
 
 
-def calls(**tools: Any) -> Response:
-    """A turn that calls tools: arguments by name of the tool, in a list for several calls."""
-    made = [
-        (name, arguments)
-        for name, each in tools.items()
-        for arguments in (each if isinstance(each, list) else [each])
-    ]
-    return Response(
-        tool_calls=tuple(
-            ToolCall(id=f"call_{number}", name=name, arguments=json.dumps(arguments))
-            for number, (name, arguments) in enumerate(made, 1)
-        ),
-        stop_reason="tool_calls",
-    )
-
-
 def script_of(replies: list[Any], stand_in: str | None) -> Script:
     if stand_in is None:
         return Script(replies)
@@ -361,7 +344,7 @@ def test_scripted_blocks_are_few() -> None:
     reasons = [b.why_scripted for page in PAGES for b in python_blocks(page) if b.replies]
 
     assert all(len(reason) > 10 for reason in reasons), reasons
-    assert len(reasons) - reasons.count(NO_TOOLS) <= MOST_SCRIPTED
+    assert len(reasons) <= MOST_SCRIPTED
 
 
 def test_recordings_are_of_pages() -> None:
@@ -449,8 +432,13 @@ def test_commands_exist() -> None:
                     assert set(extra.split(",")) <= set(project["optional-dependencies"]), place
 
 
+@functools.cache
+def all_commands() -> Any:
+    return typer.main.get_command(app)
+
+
 def check_command(place: str, words: list[str]) -> None:
-    node: Any = typer.main.get_command(app)
+    node = all_commands()
     if words[0].startswith("-"):
         options = {option for param in node.params for option in param.opts} | {"--help"}
         assert words[0] in options, f"{place}: ingot has no {words[0]}"
@@ -552,6 +540,14 @@ def test_settings_are_told() -> None:
     assert expected == table(DOCS / "settings.md", "Setting")
 
 
+@pytest.mark.parametrize("door", [ask, ask.using])
+def test_settings_are_named_in_help(door: Any) -> None:
+    """`help` names each setting, and where to read what it does."""
+    named = re.search(r"docs/settings.md says what each does: ([\w\s,]+)\.", inspect.getdoc(door))
+
+    assert list(SETTINGS) == re.split(r",\s+", named[1])
+
+
 def test_settings_of_a_cassette_are_told() -> None:
     """docs/reference/cassettes.md has each setting of `Cassette`."""
     expected = [f"`{name}`" for name in inspect.signature(Cassette).parameters if name != "path"]
@@ -559,8 +555,8 @@ def test_settings_of_a_cassette_are_told() -> None:
     assert expected == [row[0] for row in table(DOCS / "reference" / "cassettes.md", "Setting")]
 
 
-def errors() -> list[type[IngotError]]:
-    members = [getattr(ingot.errors, name) for name in ingot.errors.__all__]
+def errors(module: ModuleType = ingot.errors) -> list[type[IngotError]]:
+    members = [getattr(module, name) for name in module.__all__]
     return [cls for cls in members if isinstance(cls, type) and issubclass(cls, IngotError)]
 
 
@@ -582,12 +578,10 @@ def test_errors_are_told() -> None:
 
 def test_errors_of_cassettes_are_told() -> None:
     """docs/reference/cassettes.md has each error of a cassette with its code."""
-    members = [getattr(cassette_errors, name) for name in cassette_errors.__all__]
-
     told = table(DOCS / "reference" / "cassettes.md", "Error")
-    assert sorted([f"`{cls.__name__}`", f"`{cls.code}`"] for cls in members) == sorted(
-        row[:2] for row in told
-    )
+    assert sorted(
+        [f"`{cls.__name__}`", f"`{cls.code}`"] for cls in errors(cassette_errors)
+    ) == sorted(row[:2] for row in told)
 
 
 def test_tree_of_errors_is_told() -> None:

@@ -76,3 +76,8 @@ def test_a_repr_is_short() -> None:
 
     assert len(repr(event)) < 300
     assert 10_000 == len(event.to_dict()["text"])
+
+
+def test_the_module_offers_events_alone() -> None:
+    """A completer shows no imports of its own."""
+    assert [name for name in dir(events) if not name.startswith("__")] == sorted(events.__all__)

@@ -21,23 +21,16 @@ from typing import Any
 
 import pytest
 
-from ingot import Response
-from ingot.provider import ToolCall
-from ingot.testing import Script, no_network
+from ingot.testing import Script, calls, no_network
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
-def call(name: str, **arguments: Any) -> Response:
-    one = ToolCall(id=f"call-{name}", name=name, arguments=json.dumps(arguments))
-    return Response(tool_calls=(one,), stop_reason="tool_calls")
-
-
 REPLIES: dict[str, list[Any]] = {
     "tool-chain": [
-        call("measure", city="Bern", year=2028),
-        call("monthly", measurements={"path": "bern-2028.csv"}),
+        calls(measure={"city": "Bern", "year": 2028}),
+        calls(monthly={"measurements": {"path": "bern-2028.csv"}}),
         {
             "warmest_month": "July",
             "celsius": 19.9,

@@ -108,6 +108,86 @@ def test_a_result_that_cannot_be_told_is_an_error(way: str) -> None:
     assert "PNG" not in first
 
 
+@every_way
+@pytest.mark.parametrize("names", [["plain"], ["awaited"], ["plain", "awaited"]])
+def test_a_bug_in_a_tool_is_logged(
+    way: str, names: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once, by its place; what the error says may be secret."""
+
+    def plain() -> str:
+        raise AttributeError("secret")
+
+    async def awaited() -> int:
+        return "secret"  # type: ignore[return-value]
+
+    results(way, *names, tools=[plain, awaited])
+
+    code = {"plain": plain.__code__, "awaited": awaited.__code__}
+    where = {"plain": ("AttributeError", 1), "awaited": ("ToolResultError", 0)}
+    records = [(r.levelname, r.getMessage()) for r in caplog.records if r.name == "ingot"]
+    assert sorted(records) == sorted(
+        (
+            "WARNING",
+            "the tool {!r} raised {} at {}:{}".format(
+                name, where[name][0], __file__, code[name].co_firstlineno + where[name][1]
+            ),
+        )
+        for name in names
+    )
+
+
+def test_other_errors_of_tools_are_logged_for_debugging(caplog: pytest.LogCaptureFixture) -> None:
+    """They are for the model."""
+
+    def row() -> None:
+        raise KeyError("secret")
+
+    caplog.set_level("DEBUG", "ingot")
+    results("blocking", "row", tools=[row])
+
+    (record,) = caplog.records
+    assert (record.levelname, "secret" in record.getMessage()) == ("DEBUG", False)
+
+
+@every_way
+def test_iterators_are_read_in_the_time_and_thread_of_the_tool(way: str) -> None:
+    """And what they raise is raised by the tool."""
+    threads: list[threading.Thread] = []
+
+    def numbers(*, fails: bool) -> Iterator[int]:
+        threads.append(threading.current_thread())
+        yield 1
+        if fails:
+            raise ValueError("no more")
+
+    @tool(timeout=0.05)
+    def late() -> Any:
+        return (time.sleep(0.2) for _ in range(1))
+
+    def plain() -> Any:
+        return numbers(fails=False)
+
+    def nested() -> Any:
+        return {"a": [numbers(fails=False)], "keys": {"k": 1}.keys()}
+
+    def fails() -> Any:
+        return numbers(fails=True)
+
+    async def awaited() -> Any:
+        return numbers(fails=True)
+
+    names = ["plain", "nested", "fails", "awaited", "late"]
+    assert results(way, *names, tools=[plain, nested, fails, awaited, late]) == [
+        "[1]",
+        '{"a":[[1]],"keys":["k"]}',
+        "Error: ValueError: no more",
+        "Error: ValueError: no more",
+        "Error: TimeoutError: the tool did not end within 0.05 seconds",
+    ]
+    assert {thread.name for thread in threads} == {"ingot tool"}
+
+
 def test_what_an_error_says_is_bounded() -> None:
     """The rest is counted."""
 
@@ -484,6 +564,79 @@ def test_a_child_process_has_its_loop() -> None:
     )
 
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_of_a_task_of_a_tools_ends_the_ask(interrupt: type[BaseException]) -> None:
+    """As itself; and the next ask has a loop again."""
+
+    async def task() -> None:
+        raise interrupt("stop")
+
+    async def awaited() -> None:
+        await asyncio.gather(asyncio.create_task(task()))
+
+    async def fine() -> str:
+        return "fine"
+
+    with pytest.raises(interrupt, match="stop"):
+        ask(str, "p", model=Script([calling("awaited")]), tools=[awaited])
+
+    assert results("blocking", "fine", tools=[fine]) == ["fine"]
+
+
+FORKING = """
+import asyncio, os, sys, warnings
+from ingot import ask
+from ingot.testing import Script
+from ingot import Workspace
+from turns import DONE, calling
+
+warnings.simplefilter("ignore")
+turns = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
+
+def plain() -> str:
+    child = os.fork()
+    if child == 0:
+        sys.exit(3)
+    os.waitpid(child, 0)
+    return "fine"
+
+async def awaited() -> str:
+    return plain()
+
+workspace = Workspace()
+name = sys.argv[2]
+script = Script([calling(*name.split()), DONE])
+settings = {"model": script, "tools": [plain, awaited], "workspace": workspace}
+if sys.argv[3] == "blocking":
+    ask(str, "p", **settings)
+else:
+    asyncio.run(ask.aio(str, "p", **settings))
+os.write(turns, b"answered\\n")
+assert workspace.root.is_dir()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("way", ["blocking", "awaiting"])
+@pytest.mark.parametrize("names", ["plain", "awaited", "plain awaited"])
+def test_a_process_that_a_tool_forks_and_ends_goes_on_with_no_ask(
+    way: str, names: str, tmp_path: Path
+) -> None:
+    """Nor does its end remove the folder of the ask."""
+    said = tmp_path / "said"
+    said.touch()
+    path = os.pathsep.join(sys.path)
+    subprocess.run(
+        [sys.executable, "-c", FORKING, str(said), names, way],
+        env={**os.environ, "PYTHONPATH": path},
+        timeout=30,
+        check=True,
+        capture_output=True,
+    )
+
+    assert said.read_text().split() == ["answered"]
 
 
 # Asks in tools

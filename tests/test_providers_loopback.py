@@ -307,12 +307,12 @@ def test_threads_share_one_provider() -> None:
 
         def work(thread: int) -> list[int]:
             barrier.wait()
-            return [ask(int, str(100 * thread + n), model=model) for n in range(20)]
+            return [ask(int, str(100 * thread + n), model=model) for n in range(5)]
 
         with ThreadPoolExecutor(32) as pool:
             answers = list(pool.map(work, range(32)))
 
-    assert answers == [[100 * thread + n for n in range(20)] for thread in range(32)]
+    assert answers == [[100 * thread + n for n in range(5)] for thread in range(32)]
     assert made == [False]
     assert shape_of(int, "open") is shape_of(int, "open")
 

@@ -55,16 +55,16 @@ def schema(t: Any, dialect: str) -> dict[str, Any]:
     return shape.wire.schema
 
 
-@pytest.mark.parametrize("dialect", sorted(DIALECTS))
 @pytest.mark.parametrize(("t", "value"), SHAPES, ids=IDS)
-def test_what_a_model_would_write_reads_back(t: Any, value: Any, dialect: str) -> None:
+def test_what_a_model_would_write_reads_back(t: Any, value: Any) -> None:
     """Each type survives the way out and back in each dialect, with its digits and its class."""
-    shape = shape_of(t, dialect)
+    for dialect in DIALECTS:
+        shape = shape_of(t, dialect)
 
-    read = shape.read(shape.encode(value))
+        read = shape.read(shape.encode(value))
 
-    assert value == read
-    assert type(value) is type(read)
+        assert value == read, dialect
+        assert type(value) is type(read), dialect
 
 
 @pytest.mark.parametrize("dialect", STRICT)
@@ -316,7 +316,7 @@ def test_members_that_look_alike_are_told_apart_by_their_tag() -> None:
         (int, "[1]", "expected an object with the one field `value`, found an array"),
         (int, '{"answer": 1}', "found an object with `answer`"),
         (int, '{"value": NaN}', "in field `value`: NaN is not a JSON number"),
-        (float, '{"value": 1e400}', "in field `value`: 1e400 is not a JSON number"),
+        (float, '{"value": 1e400}', "in field `value`: 1e400 is beyond the range of a float"),
         (Point, '{"value": [1, 2]}', "expected an object, found an array"),
     ],
     ids=str,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from datetime import date
 from typing import NamedTuple
 
 import pytest
 
 from ingot import ProviderTimeoutError, Response, Text, ask
-from ingot.testing import NetworkUsedError, Script, Value, no_network
+from ingot.errors import UnreadableAnswerError
+from ingot.provider import ToolCall
+from ingot.testing import NetworkUsedError, Script, ScriptEndedError, Value, calls, no_network
 
 
 class Point(NamedTuple):
@@ -70,6 +73,47 @@ def test_a_script_raises_and_replies_whole() -> None:
             ask(list[int], "p")
 
 
+def add(a: int, on: date | None = None) -> str:
+    """Add."""
+    return f"{a} {on}"
+
+
+def test_a_script_calls_tools() -> None:
+    """In the order of what is given, each call with an id of its own."""
+    reply = calls(add=[{"a": 1, "on": date(2029, 5, 1)}, {"a": 2}], other={"ä": [Point(1, 2)]})
+    with Script([reply, 3]) as script:
+        assert ask(int, "p", tools=[add]) == 3
+
+    assert [(call.id, call.name, call.arguments) for call in reply.tool_calls] == [
+        ("call_1", "add", '{"a": 1, "on": "2029-05-01"}'),
+        ("call_2", "add", '{"a": 2}'),
+        ("call_3", "other", '{"ä": [{"x": 1, "y": 2}]}'),
+    ]
+    told = script.heard[-1].messages[-1].tool_results
+    assert [result.id for result in told] == ["call_1", "call_2", "call_3"]
+    assert [result.text for result in told[:2]] == ["1 2029-05-01", "2 None"]
+
+
+def test_a_call_alone_is_a_turn() -> None:
+    """It is no value, and its arguments are the text that a model would write."""
+    with Script([ToolCall(id="x", name="add", arguments="{"), 3]) as script:
+        assert ask(int, "p", tools=[add]) == 3
+
+    [result] = script.heard[-1].messages[-1].tool_results
+    assert (result.id, result.failed) == ("x", True)
+
+
+def test_a_script_counts_its_replies() -> None:
+    """One is a reply, two are replies."""
+    with pytest.raises(AssertionError, match="not asked for: 1 of 1 reply of the script"):
+        with Script([1]):
+            pass
+    with Script([1]):
+        ask(int, "p")
+        with pytest.raises(ScriptEndedError, match="has 1 reply, and was asked once more: 'q'"):
+            ask(int, "q")
+
+
 def test_scripts_nest() -> None:
     """The inner one stands in while it is open."""
     with Script([1, 3]):
@@ -90,3 +134,11 @@ def test_a_script_is_shared_by_threads() -> None:
             thread.join()
 
     assert sorted(found) == list(range(32))
+
+
+def test_a_text_that_was_meant_as_a_value_is_told_apart() -> None:
+    """The first thing that many write."""
+    with pytest.raises(UnreadableAnswerError, match=r"write Value\('…'\)"):
+        ask(str, "Which colour?", model=Script(["red"]))
+
+    assert ask(str, "Which colour?", model=Script([Value("red")])) == "red"

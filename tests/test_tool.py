@@ -10,15 +10,17 @@ import gc
 import inspect
 import json
 import math
+import pickle
 import weakref
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, NamedTuple, Union
 
 import pytest
 from pydantic import BaseModel, Field
 
-from ingot import File
+from ingot import File, ask
 from ingot._context import Context
 from ingot._handles import Handles
 from ingot._offer import tools_of
@@ -330,6 +332,40 @@ def test_a_method_without_its_object_is_refused():
         tools_of([Shop.stock])
 
 
+@tool(effects=["network"])
+def pickled(a: int) -> int:
+    return a
+
+
+RENAMED = tool(now, name="clock", description="Time.", timeout=3)
+
+
+@pytest.mark.parametrize("one", [pickled, Shop.opens], ids=lambda one: one.name)
+def test_a_decorated_function_is_pickled_by_its_place(one):
+    """As the function would be."""
+    assert pickle.loads(pickle.dumps(one)) is one
+
+
+def test_other_tools_are_pickled_by_function_and_settings(handles):
+    """Methods by their object."""
+    made = pickle.loads(pickle.dumps(RENAMED))
+    plain, *methods = tools_of([now, *((shop := Shop("one")).price, shop.stock), Shop.kinds])
+
+    assert (made.name, made.description, made.timeout, made()) == ("clock", "Time.", 3.0, "12:00")
+    assert pickle.loads(pickle.dumps(plain))() == "12:00"
+    price, stock, kinds = (pickle.loads(pickle.dumps(each)) for each in methods)
+    assert price.call({"item": "tea"}, context(handles)) == "one tea"
+    assert stock.call({"item": "tea"}, context(handles)) == "one tea"
+    assert kinds.call({"n": 1}, context(handles)) == "Shop 1"
+
+
+def test_an_ask_with_tools_is_pickled():
+    """It can go to another process."""
+    asked = pickle.loads(pickle.dumps(ask.using(tools=[now, pickled])))
+
+    assert repr(asked) == repr(ask.using(tools=[now, pickled]))
+
+
 # The tools of an ask
 
 
@@ -484,9 +520,18 @@ ITEM = Item(Name="a", at=datetime.date(2026, 1, 2))
         (list[Cell], [Cell(1, Decimal("1.10"))], '[{"n":1,"cost":"1.10"}]'),
         (Any, Cell(1, Decimal("1.10")), '{"n":1,"cost":"1.10"}'),
         (Any, datetime.timedelta(seconds=90), '"PT1M30S"'),
-        (int, {"a": 1}, '{"a":1}'),
-        (list[int], "not a list", "not a list"),
-        (list[int], [Cell(1, Decimal(2))], '[{"n":1,"cost":"2"}]'),
+        (list[int], (1, 2), "[1,2]"),
+        (set[int], [1], "[1]"),
+        (Sequence[int], (1, 2), "[1,2]"),
+        (Iterable[int], {1, 2}, "[1,2]"),
+        (Iterator[int], [1, 2], "[1,2]"),
+        (Cell, {"n": 1, "cost": "1"}, '{"n":1,"cost":"1"}'),
+        (Cell, {"n": 1, "cost": Decimal(1)}, '{"n":1,"cost":"1"}'),
+        (list[float], [1, Decimal("1.5")], "[1,1.5]"),
+        (Decimal, 1, "1"),
+        (datetime.date, datetime.datetime(2026, 1, 2, 3, 4), '"2026-01-02"'),
+        (datetime.date, "2026-01-02", "2026-01-02"),
+        (Priority, "high", "high"),
         (Annotated[int, "why"], 3, "3"),
         (Any, "ü€😀", "ü€😀"),
         (Any, ["ü€😀"], '["ü€😀"]'),
@@ -501,6 +546,19 @@ class Opaque:
     pass
 
 
+@dataclass
+class Blob:
+    data: bytes
+
+
+class BlobModel(BaseModel):
+    data: bytes
+
+
+class BlobTuple(NamedTuple):
+    data: bytes
+
+
 LOOP: list[Any] = []
 LOOP.append(LOOP)
 
@@ -508,9 +566,23 @@ LOOP.append(LOOP)
 @pytest.mark.parametrize(
     ("annotation", "value", "words"),
     [
-        (bytes, b"PNG", "it holds bytes"),
         (Any, bytearray(b"x"), "it holds bytes"),
-        (dict[str, bytes], {"a": b"x"}, "it holds bytes"),
+        (Any, Blob(b"x"), "it holds bytes"),
+        (Blob, Blob(b"x"), "it holds bytes"),
+        (Any, {"a": BlobModel(data=b"x")}, "it holds bytes"),
+        (list[BlobModel], [BlobModel(data=b"x")], "it holds bytes"),
+        (Any, BlobTuple(b"x"), "it holds bytes"),
+        (int, "abc", "it is a `str`, and the tool declares to return `int`"),
+        (int, {"a": 1}, "it is a `dict`, and the tool declares to return `int`"),
+        (list[int], "not a list", "it is a `str`, and the tool declares to return `list.int.`"),
+        (list[int], [Cell(1, Decimal(2))], "it is a `list`, and the tool declares"),
+        (Iterable[int], ["a"], "it is a `list`, and the tool declares"),
+        (str, 1, "it is a `int`, and the tool declares to return `str`"),
+        (None, "x", "it is a `str`, and the tool declares to return `None`"),
+        (float, "1.5", "it is a `str`, and the tool declares to return `float`"),
+        (File, "abc.csv", "it is a `str`, and the tool declares to return `File`"),
+        (File, {"path": "abc.csv"}, "it is a `dict`, and the tool declares to return `File`"),
+        (dict[str, list[File]], {"a": ["abc.csv"]}, "it is a `dict`, and the tool declares"),
         (Any, [{"a": (b"x",)}], "it holds bytes"),
         (Any, Opaque(), "it has no JSON form .*`Opaque`"),
         (list[int], [Opaque()], "it has no JSON form .*`Opaque`"),

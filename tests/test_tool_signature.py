@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -421,8 +422,20 @@ def foreign(a: list[Unknowable]): ...
 def nowhere(a: Nowhere): ...  # noqa: F821
 def returning(a: int) -> Nowhere: ...  # noqa: F821
 def unreadable(a: "list["): ...  # noqa: F722
+def binary_result(a: int) -> list[bytes] | None: ...
 async def yielding(a: int):
     yield a
+
+
+def yields(a: int):
+    yield a
+
+
+class Yields:
+    __name__ = "Yields"
+
+    def __call__(self, a: int):
+        yield a
 
 
 @pytest.mark.parametrize(
@@ -440,6 +453,9 @@ async def yielding(a: int):
         (returning, None, "what it returns: the name `Nowhere` is not defined where"),
         (unreadable, "a", "parameter `a`: the annotation `'list['` cannot be read"),
         (yielding, None, "it yields its results; return them as a list"),
+        (yields, None, "it yields its results; return them as a list, as in `return list(…)`"),
+        (Yields(), None, "it yields its results; return them as a list"),
+        (binary_result, None, "it returns `bytes`, which a model cannot be told; write a file"),
     ],
 )
 def test_what_cannot_be_offered_is_refused_when_it_is_declared(function, parameter, words):
@@ -451,6 +467,29 @@ def test_what_cannot_be_offered_is_refused_when_it_is_declared(function, paramet
     assert (caught.value.tool, caught.value.parameter) == (function.__name__, parameter)
     assert isinstance(caught.value, TypeError)
     assert caught.value.code == "tool_definition"
+
+
+def test_a_wrapper_that_lists_what_a_generator_yields_is_a_tool():
+    """It does as the way out says; a partial of a generator does not."""
+
+    @functools.wraps(yields)
+    def listed(*args: int, **kwargs: int) -> list[int]:
+        return list(yields(*args, **kwargs))
+
+    assert tool(listed)(3) == [3]
+    with pytest.raises(ToolDefinitionError, match="it yields its results"):
+        tool(functools.partial(yields))
+
+
+@pytest.mark.parametrize("default", [math.inf, -math.inf, math.nan])
+def test_a_default_that_is_no_json_is_only_said_to_be_there(default):
+    """A model that leaves the argument out gets it."""
+
+    def f(limit: float = default) -> None: ...
+
+    for dialect in DIALECTS:
+        assert "limit" in tool(f).declaration(dialect).parameters["properties"]
+        assert repr(tool(f).read("{}", dialect)) == repr({"limit": default})
 
 
 @pytest.mark.parametrize("function", [max, dict.get, "".join, print, len])

@@ -100,7 +100,11 @@ class Budget:
         at: TracebackType | None,
     ) -> None:
         ledgers = list(_open.get())
-        last = max(n for n, ledger in enumerate(ledgers) if ledger.budget is self)
+        last = max((n for n, ledger in enumerate(ledgers) if ledger.budget is self), default=None)
+        if last is None:
+            raise RuntimeError(
+                f"{self!r} is not open here; leave `with` in the task or thread that entered it"
+            )
         del ledgers[last]
         _open.set(tuple(ledgers))
 

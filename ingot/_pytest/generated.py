@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "parametrize"]
 
 MARK = "ingot_generate"
+
+_CALLED = re.compile(r"^[\w.]+\(\) ")
+"""The function of ours that a wrong argument is told of."""
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -28,7 +32,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
                 *mark.args, folder=metafunc.definition.path.parent, **mark.kwargs
             )
         except (IngotError, TypeError) as error:
-            said = str(error).removeprefix(f"{_cases.__name__}() ")
+            said = _CALLED.sub("", str(error))
             pytest.fail(f"the marker {MARK}: {said}", pytrace=False)
         if argument not in metafunc.fixturenames:
             pytest.fail(

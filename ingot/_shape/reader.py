@@ -83,7 +83,7 @@ def read_value(
         except Unreadable as error:
             raise UnreadableAnswerError(_reason(error, clean), target=target, text=text) from None
     if faults:
-        problems = [Problem(path, f"{what} is not a JSON number") for path, what in faults]
+        problems = [Problem(path, _number_fault(what)) for path, what in faults]
         raise MismatchedAnswerError(problems, target=target, text=text)
     try:
         return _read(clean, tree, partial(_validate, adapter, context), wire)
@@ -215,6 +215,13 @@ def _unquote(tree: Any, wire: Wire) -> Any:
     if is_object(tree) and "value" in tree:
         return {**tree, "value": wire.plan.unquote(tree["value"])}
     return tree
+
+
+def _number_fault(written: str) -> str:
+    """What is wrong with a number that is none, or that is too large."""
+    if any(char.isdigit() for char in written):
+        return f"{written} is beyond the range of a float"
+    return f"{written} is not a JSON number"
 
 
 def _reason(error: Unreadable, text: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError
 
-from ingot._json import is_array, is_object
+from ingot._json import canonical, is_array, is_object
 from ingot._shape.nodes import inlined, references
 from ingot._shape.readable import Unaskable, check_keys, check_value
 
@@ -58,10 +58,14 @@ class _Source(GenerateJsonSchema):
         raise Unaskable(error_info)
 
     def encode_default(self, dft: Any) -> Any:
-        """Leave out a default that pydantic would take for a reference, being given as JSON."""
+        """Leave out a default that is no JSON, or that pydantic would take for a reference."""
         made = super().encode_default(dft)
         if _refers(made):
             raise PydanticSerializationError("a key of it is `$ref` or `$defs`")
+        try:
+            canonical(made)
+        except ValueError as error:  # infinite
+            raise PydanticSerializationError(str(error)) from error
         return made
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:

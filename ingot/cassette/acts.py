@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ingot._json import is_object
+from ingot._json import is_equal, is_object
 from ingot.cassette.rows import text_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Acts:
         name, said = call["tool"], arguments_of(call)
 
         def is_meant(row: Row) -> bool:
-            return row.data.get("tool") == name and (not exact or row.data["args"] == said)
+            return row.data.get("tool") == name and (not exact or is_equal(row.data["args"], said))
 
         def is_put(row: Row) -> bool:
             return is_object(said) and text_of(row.data["question"]) == said.get("question")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from decimal import Decimal
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ingot import errors
@@ -146,6 +147,8 @@ _FACTS = ("status", "retry_after", "type", "provider")
 def error_of(error: ProviderError) -> dict[str, Any]:
     """Write the error that an ask ended with as an answer."""
     facts = {name: getattr(error, name) for name in _FACTS if getattr(error, name) is not None}
+    if not isfinite(facts.get("retry_after", 0)):
+        del facts["retry_after"]  # no JSON can say it, and it says nothing
     out = {"class": class_of(error), "message": lines(error.message), **facts}
     if error.advice is not None:
         out["advice"] = error.advice

@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ingot._json import is_equal
 from ingot.cassette.rows import first_line, text_of
 
 if TYPE_CHECKING:
@@ -58,10 +59,10 @@ def compared(old: Tape, new: Tape) -> Comparison:
             found = max(near, key=partial(_nearness, row))
             added.remove(found)
             # A call or a question may have another key only because its ask has.
-            (both if _bare(row) == _bare(found) else changed).append((row, found))
+            (both if is_equal(_bare(row), _bare(found)) else changed).append((row, found))
         else:
             dropped.append(row)
-    answered = [(a, b) for a, b in both if a.answers != b.answers]
+    answered = [(a, b) for a, b in both if not is_equal(a.answers, b.answers)]
     return Comparison(
         old=old,
         new=new,
@@ -79,12 +80,12 @@ def _place(row: Row) -> tuple[str, str, str, int]:
 
 
 def _nearness(row: Row, other: Row) -> tuple[bool, float]:
-    return _bare(row) == _bare(other), likeness(row.data, other.data)
+    return is_equal(_bare(row), _bare(other)), likeness(row.data, other.data)
 
 
 def _bare(row: Row) -> dict[str, Any]:
-    """What is asked, without the keys of the row and of its ask."""
-    return {name: part for name, part in row.data.items() if name not in ("key", "ask")}
+    """What is asked, without the keys of the row, of its ask and of the call that it is in."""
+    return {name: part for name, part in row.data.items() if name not in ("key", "ask", "inside")}
 
 
 def likeness(one: Mapping[str, Any], two: Mapping[str, Any]) -> float:

@@ -7,7 +7,8 @@ from itertools import takewhile
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from ingot._json import canonical, is_array, is_object
+from ingot._json import canonical, is_array, is_equal, is_object
+from ingot._spelling import counted
 from ingot.cassette.compare import likeness
 from ingot.cassette.errors import CassetteError, CassetteMissError
 from ingot.cassette.rows import first_line
@@ -81,8 +82,8 @@ def _changed(
     left = [other for other in cassette.unused() if tape.first_key(other) != opening]
     if left:
         said = left[0].first_line
-        more = "answer was" if len(left) == 1 else "answers were"
-        out.append(f"  {len(left)} more recorded {more} not used: {left[0].site}  {said!r}")
+        more = counted(len(left), "more recorded answer was", "more recorded answers were")
+        out.append(f"  {more} not used: {left[0].site}  {said!r}")
     return reason, out
 
 
@@ -98,10 +99,12 @@ def _times(count: int) -> str:
 
 def _command(cassette: Cassette, row: Mapping[str, Any]) -> str:
     """What to run; a call or a question alone is added, without asking the model anew."""
-    only = f"--ingot=refresh --ingot-only={quote(row['site'].rpartition(':')[2])}"
-    flags = only if row["kind"] == "ask" else "--ingot=record"
+    site, is_ask = row["site"].rpartition(":")[2], row["kind"] == "ask"
+    if not cassette.automatic:
+        return f"mode='refresh', only={site!r}" if is_ask else "mode='record'"
+    flags = f"--ingot=refresh --ingot-only={quote(site)}" if is_ask else "--ingot=record"
     test = cassette.about.get("test")
-    return f"{flags}, or mode='record'" if test is None else f"pytest {quote(test)} {flags}"
+    return flags if test is None else f"pytest {quote(test)} {flags}"
 
 
 def _nearest(cassette: Cassette, row: Mapping[str, Any]) -> Row | None:
@@ -141,7 +144,7 @@ def changes(
     name, other = old.get("type", ""), new.get("type", "")  # an imported row has a name alone
     before, after = old_types.get(name, name), new_types.get(other, other)
     for part in _PARTS:
-        if old.get(part) == new.get(part):
+        if is_equal(old.get(part), new.get(part)):
             if part in old:
                 same.append(part)
             continue
@@ -150,7 +153,7 @@ def changes(
         if said or pair[0] is not pair[1]:
             out.append(part)
             out += [f"  {line}" for line in said or ["its order changed"]]
-    if before != after:
+    if not is_equal(before, after):
         out.append("type")
         told = [*_lines(type_lines(before), type_lines(after))] if before and after else []
         out += [f"  {line}" for line in told or _tree(before, after, "")]
@@ -220,7 +223,7 @@ def _from(line: str, start: int) -> str:
 
 def _tree(old: Any, new: Any, path: str) -> Iterator[str]:
     """Each place in which two JSON values differ."""
-    if old == new and canonical(old) == canonical(new):
+    if is_equal(old, new):
         return
     if _is_text(old) and _is_text(new) and path:
         yield f"{path}:"
@@ -248,11 +251,14 @@ def _short(value: Any) -> str:
 
 def report_unused(cassette: Cassette, rows: list[Row]) -> CassetteError:
     """Say which *rows* have answers that nobody asked for."""
+    count = counted(len(rows), "recorded answer was", "recorded answers were")
     shown = "; ".join(f"{row.site} {row.first_line!r}" for row in rows[:5])
+    people = any(row.of == "human" for row in rows)
+    human = ", and human=True as it keeps what people answered" if people else ""
     return CassetteError(
-        f"{len(rows)} recorded answers were not asked for: {shown}",
+        f"{count} not asked for: {shown}",
         path=str(cassette.path),
-        advice="ask for them, or record with mode='refresh' to drop them",
+        advice=f"ask for them, or record with mode='refresh'{human}, to drop them",
     )
 
 
@@ -265,7 +271,7 @@ def report_drift(
     parts = ("value", "text", "calls", "empty", "error")
     old = {part: recorded[part] for part in parts if part in recorded}
     new = {part: answer[part] for part in parts if part in answer}
-    if old == new:
+    if is_equal(old, new):
         return None
     lines = list(_tree(old, new, ""))[:_LINES]
     return CassetteError(

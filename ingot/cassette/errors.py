@@ -150,13 +150,16 @@ class CassetteSecretError(CassetteError):
 
     code = "cassette_secret"
 
-    def __init__(self, field: str, kind: str, *, path: str | None = None) -> None:
+    def __init__(
+        self, field: str, kind: str, *, path: str | None = None, advice: str | None = None
+    ) -> None:
         self.field = field
         self.kind = kind
         super().__init__(
             f"nothing was written, because `{field}` holds what looks like {kind}",
             path=path,
-            advice="keep it out of what is said to the model, or name a pattern for it in redact=",
+            advice=advice
+            or "keep it out of what is said to the model, or name a pattern for it in redact=",
         )
 
 

@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from ingot.cassette.errors import CassetteSecretError, CassetteSizeError
+from ingot.cassette.errors import CassetteError, CassetteSecretError, CassetteSizeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,14 +55,27 @@ class Gate:
         Raises:
             CassetteSecretError: There is a secret in it; the error does not hold it.
             CassetteSizeError: The file would grow too large.
+            CassetteError: It is no JSON, so the file could not be read again.
         """
         found = self._scan({**row, "types": types, "answers": [answer]})
         if found is not None:
             raise CassetteSecretError(_dotted(found.path), found.kind, path=str(self._path))
-        size = len(json.dumps([row, answer], ensure_ascii=False).encode(errors="replace"))
+        size = self._measured([row, answer])
         if self._size + size > self.max_bytes:
             raise CassetteSizeError(self.max_bytes, str(row["site"]), path=str(self._path))
         self._size += size
+
+    def _measured(self, written: Any) -> int:
+        """How many bytes *written* takes."""
+        try:
+            text = json.dumps(written, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise CassetteError(
+                f"nothing was written, because an answer is no JSON that can be read: {error}",
+                path=str(self._path),
+                advice="return numbers that are finite, and values that are not nested so deeply",
+            ) from None
+        return len(text.encode(errors="replace"))
 
 
 def _dotted(path: tuple[str | int, ...]) -> str:

@@ -5,10 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from ingot.cassette.errors import (
+    AmbiguousRepeatError,
+    CassetteMissError,
+    CassetteSecretError,
+    CassetteSizeError,
+)
+
 if TYPE_CHECKING:
+    from ingot.cassette.errors import CassetteError
     from ingot.errors import IngotError
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["Entry", "Ledger", "word_of"]
 
 
 class Entry(NamedTuple):
@@ -59,3 +67,12 @@ class Ledger:
     def __str__(self) -> str:
         counted = {what: self.count(what) for what in ("replayed", "recorded", "missed", "drifted")}
         return ", ".join(f"{count} {what}" for what, count in counted.items())
+
+
+def word_of(error: CassetteError) -> str:
+    """What an entry calls *error*."""
+    if isinstance(error, CassetteMissError):
+        return "missed"
+    if isinstance(error, CassetteSecretError | CassetteSizeError):
+        return "secret"
+    return "ambiguous" if isinstance(error, AmbiguousRepeatError) else "failed"

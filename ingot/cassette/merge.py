@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ingot._json import canonical, is_array, is_object
+from ingot._json import canonical, is_array, is_equal, is_object
 from ingot.cassette.errors import CassetteFormatError
 from ingot.cassette.rows import is_row, text_of
 from ingot.cassette.store import parse
@@ -134,7 +134,7 @@ def _read(text: str, path: Path, side: str | None) -> Tape:
 def _same(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, value in pairs:
-        if made.setdefault(key, value) != value:
+        if not is_equal(made.setdefault(key, value), value):
             raise ValueError(f"one object names {key!r} twice, with different values")
     return made
 
@@ -173,7 +173,7 @@ def _unite(tape: Tape, other: Tape, path: Path) -> None:
 def _differing(ours: Row | None, theirs: Row) -> Iterator[int]:
     if ours is not None:
         for number in sorted(ours.answers.keys() & theirs.answers.keys()):
-            if ours.answers[number] != theirs.answers[number]:
+            if not is_equal(ours.answers[number], theirs.answers[number]):
                 yield number
 
 
@@ -202,11 +202,11 @@ def merged(base: Tape, ours: Tape, theirs: Tape, path: Path) -> Tape:
         was, our, their = (tape.rows.get(place) for tape in (base, ours, theirs))
         if our is None or their is None:
             left = our or their
-            if left is not None and (was is None or was.to_json() != left.to_json()):
+            if left is not None and not _is_kept(was, left):
                 out.rows[place] = left
-        elif was is not None and was.to_json() == our.to_json():
+        elif _is_kept(was, our):
             out.rows[place] = their
-        elif was is not None and was.to_json() == their.to_json():
+        elif _is_kept(was, their):
             out.rows[place] = our
         else:
             one = Tape({place: our})
@@ -214,3 +214,8 @@ def merged(base: Tape, ours: Tape, theirs: Tape, path: Path) -> Tape:
             out.rows[place] = one.rows[place]
     out.types = {**theirs.types, **out.types}
     return out
+
+
+def _is_kept(was: Row | None, row: Row) -> bool:
+    """Whether *row* is as it *was*."""
+    return was is not None and is_equal(was.to_json(), row.to_json())

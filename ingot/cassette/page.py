@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ingot._spelling import counted
 from ingot.cassette.page_drift import breakable, drift_articles, safe
 from ingot.cassette.page_style import STYLE
 from ingot.cassette.reading import conversations
@@ -74,15 +75,11 @@ def _page(
     )
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
 def _summary(tape: Tape, told: list[Conversation]) -> str:
     usages = [a.get("usage", {}) for row in tape for a in row.answers.values()]
     tokens = [sum(u.get(name, 0) for u in usages) for name in ("input_tokens", "output_tokens")]
     served = {str(a["served"]) for row in tape for a in row.answers.values() if a.get("served")}
-    parts = [_count(len(told), "conversation"), _count(len(tape), "answer")]
+    parts = [counted(len(told), "conversation"), counted(len(tape), "answer")]
     if any(tokens):
         parts.append(f"{tokens[0]:,} tokens in, {tokens[1]:,} out")
     return " · ".join([*parts, *sorted(served)[:3]])
@@ -90,8 +87,8 @@ def _summary(tape: Tape, told: list[Conversation]) -> str:
 
 def _drifted(drift: Comparison) -> str:
     parts = [
-        _count(len(drift.changed), "request") + " changed",
-        _count(len(drift.answered), "request") + " answered differently",
+        counted(len(drift.changed), "request") + " changed",
+        counted(len(drift.answered), "request") + " answered differently",
         f"{len(drift.dropped)} dropped",
         f"{len(drift.added)} added",
         f"{drift.same} the same",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextvars import ContextVar
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from ingot._effects import Invocation, RecalledError, Returned
 from ingot._json import encoder
 from ingot._people import Approval
+from ingot.cassette.errors import CassetteError
 from ingot.cassette.rows import key_of_deed, lines, text_of
 
 if TYPE_CHECKING:
@@ -17,12 +20,26 @@ if TYPE_CHECKING:
     from ingot._effects import Consult
     from ingot.cassette.veil import Veil
 
-__all__ = ["Deeds", "answer_of_deed", "result_of"]
+__all__ = ["Deeds", "answer_of_deed", "inside", "result_of", "run_in"]
+
+_running: ContextVar[tuple[object, str] | None] = ContextVar("running", default=None)
+"""The cassette in which the call of a tool will be recorded that runs now, and its key."""
 
 _YES_NO = {True: "yes", False: "no"}
 
 _encode = encoder(allow_nan=False, separators=(",", ":"))
 """Writes results as tools do."""
+
+
+def run_in(cassette: object, key: str) -> None:
+    """Let what is asked from now on, in this context, be part of the call with *key*."""
+    _running.set((cassette, key))
+
+
+def inside(cassette: object) -> dict[str, str]:
+    """Return what a row says of the call of a tool in which it is asked; nothing for none."""
+    running = _running.get()
+    return {"inside": running[1]} if running is not None and running[0] is cassette else {}
 
 
 class Deeds:
@@ -40,6 +57,7 @@ class Deeds:
         self._site = site
         self._veil = veil
         self._made: Counter[str] = Counter()
+        self._files: list[tuple[int, str]] = []
 
     def row(self, asked: Invocation | Consult) -> dict[str, Any]:
         """Write a call, or a question to a person, that is made now."""
@@ -54,6 +72,39 @@ class Deeds:
         self._made[key] += 1
         return row
 
+    def played(self, asked: Invocation | Consult, answer: dict[str, Any]) -> Any:
+        """Return what the written *answer* tells of; files of a call may not be there any more."""
+        result = result_of(asked, self._veil.played(answer))
+        if isinstance(asked, Invocation):
+            self._files += ((asked.context.turn, file["path"]) for file in result.files)
+        return result
+
+    def check_files(self, asked: Invocation, path: str) -> None:
+        """
+        Refuse to run a call that may need files of calls that were played, not run.
+
+        Args:
+            asked: The call.
+            path: The cassette, for the error.
+
+        Raises:
+            CassetteError: Such a file is not there; what the tool made of that would be recorded.
+        """
+        for turn, file in self._files:
+            if turn < asked.context.turn and not asked.context.workspace.exists(file):
+                raise _absent(asked.tool.name, file, self._site, path)
+
+
+def _absent(tool: str, file: str, site: str, path: str) -> CassetteError:
+    """The error for a call that would run without a file which a recorded call returned."""
+    return CassetteError(
+        f"{site}: the tool `{tool}` was not run, because the file {file!r:.200}, which a call "
+        "returned whose result was played, is not in the workspace",
+        path=path,
+        advice="pass the workspace=… of the recording, or ask anew with "
+        f"mode='refresh', only={site.rpartition(':')[2]!r}",
+    )
+
 
 def _call(asked: Invocation) -> dict[str, Any]:
     return {"kind": "tool", "tool": asked.tool.name, "args": asked.tree}
@@ -63,7 +114,7 @@ def _question(asked: Consult) -> dict[str, Any]:
     question = asked.question
     row: dict[str, Any] = {"kind": "human", "question": lines(question.question)}
     if isinstance(question, Approval):
-        row |= {"tool": question.tool, "args": dict(question.arguments)}
+        row |= {"tool": question.tool, "args": deepcopy(dict(question.arguments))}
         row["choices"] = list(_YES_NO.values())
     elif question.choices:
         row["choices"] = list(question.choices)
@@ -76,6 +127,7 @@ def answer_of_deed(asked: Invocation | Consult, result: Any) -> dict[str, Any]:
         return {"value": _YES_NO[result] if isinstance(result, bool) else result}
     returned: Returned = result
     if returned.failed:
+        # Names with modules: a class of the same name is another.
         name, *bases = RecalledError.names_of(returned.error)
         return {"error": {"class": name, "bases": bases, "message": lines(returned.text)}}
     files = {"files": [dict(file) for file in returned.files]} if returned.files else {}

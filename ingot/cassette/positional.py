@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingot._json import describe
+from ingot._json import describe, is_equal
 from ingot.cassette.errors import AmbiguousRepeatError, CassetteFormatError, CassetteMissError
 from ingot.cassette.interop import imported_key, ingot_name
 from ingot.cassette.lanes import lane
@@ -168,7 +168,9 @@ class Places:
         row = place.row
         answers = [_content(answer) for answer in row.answers.values()]
         mine = lane()
-        if self._lanes.setdefault(row.key, mine) != mine and any(a != answers[0] for a in answers):
+        if self._lanes.setdefault(row.key, mine) != mine and not all(
+            is_equal(answer, answers[0]) for answer in answers
+        ):
             raise AmbiguousRepeatError(site, len(answers), path=self._path, key=key)
         if place.type in _PROSE and not isinstance(place.value, str):
             reason = f"interaction {place.at} recorded {describe(place.value)} for a `{place.type}`"

@@ -268,7 +268,13 @@ class Cassette:
         if self.mode in ("live", "verify", "refresh"):
             return []
         with self._lock:
-            return [row for row in self.tape if self.times_played(row) < len(row.answers)]
+            return [row for row in self.tape if self._is_unused(row)]
+
+    def _is_unused(self, row: Row) -> bool:
+        if self.times_played(row) >= len(row.answers):
+            return False
+        # Where the call of a tool was played, what it had asked is not asked.
+        return not any(map(self.times_played, self.tape.around(row)))
 
     def times_played(self, row: Row) -> int:
         """How many answers of *row* were played."""

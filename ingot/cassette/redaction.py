@@ -85,12 +85,14 @@ class Redaction:
 
     def apply_json(self, value: Any) -> Any:
         """
-        Return *value* with placeholders in its texts and keys.
+        Return *value* with placeholders in its texts, keys and numbers.
+
+        A number in which a rule finds something becomes a text.
 
         Raises:
             PromptError: Two keys of one object become the same.
         """
-        return _mapped(value, self.apply)
+        return _mapped(value, self.apply, self._number)
 
     def apply_written(self, text: str) -> str:
         """
@@ -99,7 +101,7 @@ class Redaction:
         A rule that finds much, such as all that is no space, would else take its brackets along,
         and one letter may be escaped in it.
         """
-        return _in_written(text, self.apply)
+        return _in_written(text, self.apply, self._number)
 
     def restore(self, value: Any, environ: Mapping[str, str]) -> Any:
         """Return *value* with what placeholders stand for, as far as *environ* has it."""
@@ -108,6 +110,11 @@ class Redaction:
     def restore_written(self, text: str, environ: Mapping[str, str]) -> str:
         """Return *text*, which may be JSON, with what placeholders stand for; it stays JSON."""
         return _in_written(text, self._real(environ))
+
+    def _number(self, value: float) -> float | str:
+        text = _encode(value)
+        hidden = self.apply(text)
+        return value if hidden == text else hidden
 
     def _real(self, environ: Mapping[str, str]) -> Callable[[str], str]:
         def real(match: re.Match[str]) -> str:
@@ -135,26 +142,42 @@ class Redaction:
         return "".join(done) + text[at:]
 
 
-def _in_written(text: str, change: Callable[[str], str]) -> str:
+def _as_it_is(value: float) -> float:
+    return value
+
+
+def _in_written(
+    text: str, change: Callable[[str], str], number: Callable[[float], Any] = _as_it_is
+) -> str:
     """Return *text* with *change* made to the texts in it if it is JSON, else to all of it."""
     try:
         tree = json.loads(text)
     except (ValueError, RecursionError):
         return change(text)
-    changed = _mapped(tree, change)
+    if _is_number(tree):
+        return change(text)  # or a text of digits: nobody can tell
+    changed = _mapped(tree, change, number)
     return text if changed == tree else _encode(changed)
 
 
-def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _mapped(
+    value: Any, change: Callable[[str], str], number: Callable[[float], Any] = _as_it_is
+) -> Any:
     """Return *value*, which is JSON, with *change* made to its texts and keys."""
     if isinstance(value, str):
         return change(value)
+    if _is_number(value):
+        return number(value)
     if isinstance(value, list | tuple):
-        return [_mapped(item, change) for item in cast("Sequence[Any]", value)]
+        return [_mapped(item, change, number) for item in cast("Sequence[Any]", value)]
     if not isinstance(value, Mapping):
         return value
     entries = cast("Mapping[str, Any]", value)
-    changed = {change(key): _mapped(item, change) for key, item in entries.items()}
+    changed = {change(key): _mapped(item, change, number) for key, item in entries.items()}
     if len(changed) < len(entries):
         raise PromptError(
             "two keys of one object become the same when they are redacted",

@@ -8,7 +8,7 @@ import secrets
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ingot._json import is_array, is_object
+from ingot._json import is_array, is_equal, is_object
 from ingot.cassette.errors import CassetteError, CassetteFormatError
 from ingot.cassette.locks import held, try_lock
 from ingot.cassette.rows import is_row
@@ -127,7 +127,7 @@ def _tape(value: Any, path: Path) -> Tape:
     for data in rows:
         row = Row(data, written=data.pop("answers"))
         other = tape.rows.setdefault((data["kind"], data["key"]), row)
-        if other is not row and other.to_json() != row.to_json():
+        if other is not row and not is_equal(other.to_json(), row.to_json()):
             raise CassetteFormatError(
                 f"two rows have the key {row.key} and different answers",
                 path=str(path),
@@ -138,7 +138,7 @@ def _tape(value: Any, path: Path) -> Tape:
 
 def dump(tape: Tape) -> bytes:
     """Return the bytes of *tape*: the same for the same rows, whatever their order was."""
-    return _bytes(json.dumps(tape.to_json(), ensure_ascii=False, indent=1) + "\n")
+    return _bytes(json.dumps(tape.to_json(), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 def _bytes(text: str) -> bytes:
@@ -293,7 +293,7 @@ class Journal:
         Raises:
             CassetteError: It cannot be written; then the journal is as it was.
         """
-        text = json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n"
+        text = json.dumps(entry, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
         line = memoryview(_bytes(text))
         with _told(self._cassette):
             try:

@@ -16,15 +16,15 @@ from ingot.cassette.answers import (
     response_of,
 )
 from ingot.cassette.errors import (
-    AmbiguousRepeatError,
     CassetteError,
     CassetteMissError,
     CassetteSecretError,
     CassetteSizeError,
 )
-from ingot.cassette.ledger import Entry
-from ingot.cassette.performed import Deeds, answer_of_deed, result_of
+from ingot.cassette.ledger import Entry, word_of
+from ingot.cassette.performed import Deeds, answer_of_deed, inside, run_in
 from ingot.cassette.rows import row_of
+from ingot.cassette.unfit import misfit, no_placeholder
 from ingot.errors import ProviderError
 from ingot.provider import Performer, Provider
 
@@ -87,6 +87,7 @@ class Take(Provider, Performer):
         self._site = site
         self._find = find
         self._asks = cassette.asks(site, key)
+        self._inside = inside(cassette)
         self._lost: list[str] = []
         self._begun: dict[int, dict[str, Any]] = {}
         self.name = name
@@ -109,6 +110,8 @@ class Take(Provider, Performer):
                 return "open"
             if answer is not None:
                 self.name = answer.get("provider", self.name)
+                if self._placed is None:
+                    self.model = answer.get("served")  # whose price a budget counts with
                 return answer.get("dialect", "open")  # type: ignore[no-any-return]  # JSON
             if cassette.mode != "record":
                 return "open"
@@ -133,7 +136,7 @@ class Take(Provider, Performer):
         try:
             yield
         except CassetteError as error:
-            self._note(_word(error), key, error, kind)
+            self._note(word_of(error), key, error, kind)
             raise
 
     def _key_of(self, request: Request) -> str:
@@ -174,7 +177,7 @@ class Take(Provider, Performer):
                     return None
                 raise self._miss(*row_of(cassette.veil.request(request), key, self._site))
         except CassetteError as error:
-            self._note(_word(error), key, error)
+            self._note(word_of(error), key, error)
             raise
         self._note("replayed", key)
         return answer
@@ -207,8 +210,7 @@ class Take(Provider, Performer):
             # What cannot be read or written is found out before an answer is paid for.
             self._cassette.ready()
         bound = request.max_tokens
-        if bound is None:
-            bound = provider.default_max_tokens
+        bound = provider.default_max_tokens if bound is None else bound
         spoken = self._spoken()
         form = request.format
         if spoken is not self.shape:
@@ -239,18 +241,28 @@ class Take(Provider, Performer):
     def _write(self, request: Request, key: str, answer: dict[str, Any]) -> bool:
         """Record *answer*, or compare it with the recording; return whether it was written."""
         cassette = self._cassette
-        answer = cassette.veil.answer(answer)
+        hidden = cassette.veil.answer(answer)
         if cassette.mode == "verify":
-            self._compare(key, answer)
+            self._compare(key, hidden)
             return False
         row, types = row_of(cassette.veil.request(request), key, self._site)
-        return self._put(row, types, answer)
+        place = misfit(answer, cassette.veil.played(hidden), self.shape, self.tools)
+        return self._put(row, types, hidden, place)
 
-    def _put(self, row: dict[str, Any], types: Mapping[str, Any], answer: dict[str, Any]) -> bool:
-        """Record *answer*; return whether it was written."""
+    def _put(
+        self,
+        row: dict[str, Any],
+        types: Mapping[str, Any],
+        answer: dict[str, Any],
+        unfit: str | None = None,
+    ) -> bool:
+        """Record *answer*, unless a placeholder is *unfit* in it; return whether it was written."""
         key, kind = row["key"], row["kind"]
+        row |= self._inside
         try:
             with self._noting(key, kind):
+                if unfit is not None:
+                    raise no_placeholder(unfit, path=str(self._cassette.path))
                 self._cassette.record(row, types, self._number, self._key, answer)
         except (CassetteSecretError, CassetteSizeError):
             # The answer was paid for and is returned; that it was not written comes out at the end.
@@ -331,10 +343,10 @@ class Take(Provider, Performer):
 
     def finish(self, error: IngotError | None) -> None:
         """Record the error that the ask ended with, if the provider's request was the last."""
-        if self._failed is not None and error is self._failed[2]:
-            request, key, failed = self._failed
+        failed = self._failed
+        if failed is not None and error is failed[2] and getattr(error, "is_reply", True):
             self._lost.pop()  # it is the last of them
-            self._keep(request, key, error_of(failed))
+            self._keep(failed[0], failed[1], error_of(failed[2]))
 
     # Tools and people
 
@@ -349,10 +361,19 @@ class Take(Provider, Performer):
         if answer is not None:
             # A tool that runs all the same is played for its arguments, and not recorded again.
             run = cassette.tools == "live" and not human
-            return None if run else result_of(asked, cassette.veil.played(answer))
+            return None if run else self._deeds.played(asked, answer)
+        if isinstance(asked, Invocation):
+            with self._noting(row["key"], "tool"):
+                self._deeds.check_files(asked, str(cassette.path))
         if cassette.mode in ("record", "refresh"):
             self._begun[id(asked)] = row
         return None
+
+    def enter(self, asked: Invocation) -> None:
+        """Let what this call asks be recorded as a part of it."""
+        row = self._begun.get(id(asked))
+        if row is not None:
+            run_in(self._cassette, row["key"])
 
     def _is_anew(self, *, human: bool) -> bool:
         """Whether what is recorded of tools, or of people, is not to be played."""
@@ -377,12 +398,3 @@ class Take(Provider, Performer):
         row = self._begun.pop(id(asked), None)
         if row is not None:
             self._put(row, {}, answer_of_deed(asked, self._cassette.veil.result(result)))
-
-
-def _word(error: CassetteError) -> str:
-    """What the ledger calls *error*."""
-    if isinstance(error, CassetteMissError):
-        return "missed"
-    if isinstance(error, CassetteSecretError | CassetteSizeError):
-        return "secret"
-    return "ambiguous" if isinstance(error, AmbiguousRepeatError) else "failed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ingot._json import canonical, is_array
+from ingot._json import canonical, is_array, is_equal
 from ingot.cassette.rows import first_line, holds, key_of_deed, key_of_row, text_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ class Row:
         self.written = written
         self._answers: dict[int, dict[str, Any]] | None = None
         self._alike: bool | None = None
+
+    def __repr__(self) -> str:
+        return f"<Row {self.of} {self.key[:11]} {self.site} {self.first_line!r}>"
 
     @property
     def answers(self) -> dict[int, dict[str, Any]]:
@@ -78,9 +81,8 @@ class Row:
         if len(self.answers) < 2:
             return True
         if self._alike is None:
-            found = iter(self.answers.values())
-            first = next(found, None)
-            self._alike = all(is_same(answer, first) for answer in found)
+            first, *others = self.answers.values()
+            self._alike = all(is_same(answer, first) for answer in others)
         return self._alike
 
     def add(self, number: int, answer: dict[str, Any]) -> None:
@@ -107,9 +109,9 @@ class Row:
         return cls(value, written=written)
 
 
-def is_same(one: Mapping[str, Any], two: Mapping[str, Any] | None) -> bool:
+def is_same(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
     """Whether two answers are equal, whatever failed before them."""
-    return one == two or (two is not None and _bare(one) == _bare(two))
+    return is_equal(_bare(one), _bare(two))
 
 
 def _bare(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,6 +149,16 @@ class Tape:
         """Return the answers of a request by their numbers; none if there is no row."""
         row = self.row(kind, key)
         return {} if row is None else row.answers
+
+    def around(self, row: Row) -> Iterator[Row]:
+        """The calls of tools in which *row* was asked, the innermost first."""
+        seen: set[str] = set()
+        while (key := row.data.get("inside")) is not None and key not in seen:
+            seen.add(key)
+            call = self.row("tool", key)
+            if call is None:
+                return
+            yield (row := call)
 
     def is_genuine(self, row: Row, parts: Mapping[str, Any] | None = None) -> bool:
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ingot._json import Unreadable, read
+from ingot._spelling import counted
 from ingot.cassette import store
 from ingot.cassette.errors import CassetteKeyError
 from ingot.cassette.fit import is_prose, misfits
@@ -117,5 +118,5 @@ def _numbers(row: Row, number: int | None) -> list[int]:
             raise MisuseError(f"the row has {count} different answers; say which: --number 1")
         return sorted(row.answers) or [0]
     if number - 1 not in row.answers and number != count + 1:
-        raise MisuseError(f"--number {number}: the row has {count} answers")
+        raise MisuseError(f"--number {number}: the row has {counted(count, 'answer')}")
     return [number - 1]

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ingot._json import Unreadable
+from ingot._spelling import counted
 from ingot.cassette import store, upstream
 from ingot.cassette.errors import CassetteError, CassetteFormatError, CassetteSecretError
 from ingot.cassette.interop import export_tape, import_tape
@@ -41,7 +42,8 @@ def resolve_file(path: Path, *, whole: bool) -> None:
         told = {"file": str(path), "rows": rows, "answers": answers, "changed": before != after}
         show.tree({**told, "conflicts": had_markers})
     elif had_markers:
-        show.prose(f"{path}: resolved, {rows} rows with {answers} answers; now: git add {path}")
+        what = f"{counted(rows, 'row')} with {counted(answers, 'answer')}"
+        show.prose(f"{path}: resolved, {what}; now: git add {path}")
     else:
         show.prose(f"{path}: nothing to resolve")
 
@@ -82,7 +84,7 @@ def migrate(files: Iterable[Path], *, whole: bool) -> None:
     if whole:
         show.tree({"version": VERSION, "migrated": [], "current": [str(path) for path in found]})
     else:
-        count = f"{len(found)} cassette{'' if len(found) == 1 else 's'}"
+        count = counted(len(found), "cassette")
         show.prose(f"{count} of version {VERSION}, which is the current one; nothing to do")
 
 
@@ -102,8 +104,8 @@ def import_cassette(source: Path, out: Path, *, force: bool) -> None:
             raise CassetteSecretError(row.key, found.kind, path=str(source))
     store.rewrite(out, lambda _: store.dump(tape))
     show.note(
-        f"written: {out}, {len(tape)} answers. Each is played for the request that its digest is "
-        "of; a run with mode='record' writes that request down"
+        f"written: {out}, {counted(len(tape), 'answer')}. Each is played for the request that its "
+        "digest is of; a run with mode='record' writes that request down"
     )
 
 

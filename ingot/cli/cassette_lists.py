@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ingot._json import is_object
 from ingot._price import price
 from ingot._response import Usage
+from ingot._spelling import counted
 from ingot.cassette.check import LARGE, Fault, faults
 from ingot.cassette.errors import CassetteError
 from ingot.cassette.secrets import Scanner
@@ -46,7 +47,7 @@ def show_list(files: Iterable[Path], *, whole: bool) -> None:
         for one in found
     ]
     head = ["file", "rows", "answers", "size", "model", "problems"]
-    show.table(f"{len(found)} cassette{'' if len(found) == 1 else 's'}", head, rows)
+    show.table(counted(len(found), "cassette"), head, rows)
 
 
 def _entry(path: Path) -> dict[str, Any]:
@@ -114,7 +115,7 @@ def show_check(files: Iterable[Path], *, whole: bool) -> bool:
         for fault in known:
             show.prose(f"{path}: {fault.grade}: {fault.what}; {fault.fix}")
     bad = sum(any(f.grade == "error" for f in known) for known in found.values())
-    files_ = f"{len(found)} cassette{'' if len(found) == 1 else 's'}"
+    files_ = counted(len(found), "cassette")
     show.prose(f"{files_} checked, {bad} with problems" if bad else f"{files_} checked, all well")
     return not failed
 

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ingot._spelling import counted
 from ingot.cassette.reading import conversations
 from ingot.cli import show
 
@@ -75,7 +76,7 @@ def show_tape(tape: Tape, path: Path, row: Row | None) -> None:
 def _lines(told: list[Conversation], tape: Tape, path: Path | None) -> Iterator[Line]:
     if path is not None:
         yield Line(str(path), "bold")
-        yield Line(f"{_count(len(told), 'conversation')}, {_count(len(tape), 'answer')}", "dim")
+        yield Line(f"{counted(len(told), 'conversation')}, {counted(len(tape), 'answer')}", "dim")
         yield Line("")
     for number, one in enumerate(told):
         if number:
@@ -97,7 +98,3 @@ def _block(block: Block) -> Iterator[Line]:
         yield Line(block.text, "", 6)
     if block.facts:
         yield Line(" · ".join(block.facts), "dim", 6)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ingot._spelling import counted
 from ingot.cassette import store
 from ingot.cassette.compare import compared
 from ingot.cassette.drift import changes
@@ -123,7 +124,7 @@ def _lines(found: Comparison, old: Path, new: Path) -> Iterator[Line]:
         for row in rows:
             said = row.first_line
             yield Line(f"{sign} {row.site}   {row.key[:11]}, only in {path}: {said!r}", style)
-    same = f"{found.same} row{'' if found.same == 1 else 's'} the same"
+    same = f"{counted(found.same, 'row')} the same"
     yield Line(same if found else f"no difference; {same}", "dim")
 
 

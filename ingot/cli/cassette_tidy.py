@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingot._json import is_array, is_object
+from ingot._spelling import counted
 from ingot.cassette import store
 from ingot.cassette.errors import CassetteError
 from ingot.cli import show
@@ -142,8 +143,7 @@ def recover(folder: Path, *, whole: bool) -> None:
         show.tree(out)
         return
     for one in out:
-        count = one["answers"]
-        show.prose(f"{one['file']}: {count} answer{'' if count == 1 else 's'} recovered")
+        show.prose(f"{one['file']}: {counted(one['answers'], 'answer')} recovered")
         for name in one["being_written"]:
             show.prose(f"{one['file']}: {name} belongs to a recorder that is alive, and stays")
     if not out:

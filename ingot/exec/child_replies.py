@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ingot._answer import Answer
 from ingot._echo import as_input
-from ingot._json import is_array, is_object
 from ingot._price import price
 from ingot._response import Response
 from ingot._row import Row
@@ -22,6 +21,7 @@ from ingot.errors import (
     RefusedError,
     TruncatedError,
 )
+from ingot.exec.jsonable import plain
 from ingot.exec.wire import AssertReply, GenerateReply, ProviderReply
 from ingot.exec.wire_parts import Call, Failure, Tokens
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ingot._response import Usage
 
-__all__ = ["answered", "failed", "generated", "judged", "plain", "response_reply"]
+__all__ = ["answered", "failed", "generated", "judged", "response_reply"]
 
 
 def answered(result: Any) -> ProviderReply:
@@ -175,23 +175,6 @@ def generated(result: Any) -> GenerateReply:
         kind = type(cast("object", result)).__name__
         raise TypeError(f"the generator returned a {kind}; return a list of test cases")
     return GenerateReply(tests=tuple(map(plain, result)))
-
-
-def plain(value: Any) -> Any:
-    """Return *value* as JSON, objects by the names that their fields have there."""
-    if _is_plain(value):
-        return value
-    from pydantic_core import to_jsonable_python  # most programs do without
-
-    return to_jsonable_python(value, by_alias=True)
-
-
-def _is_plain(value: Any) -> bool:
-    if is_object(value):
-        return all(type(key) is str and _is_plain(item) for key, item in value.items())
-    if is_array(value):
-        return all(map(_is_plain, value))
-    return value is None or type(value) in (str, bool, int, float)
 
 
 def _said(error: AssertionError) -> str:

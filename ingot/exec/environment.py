@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, cast
 from ingot.errors import NotConfiguredError
 from ingot.exec.wire import PROTOCOL, VARIABLE
 
-__all__ = ["MINIMUM", "Environment", "check_named", "environment_of"]
+__all__ = ["MINIMUM", "Environment", "check_named", "environment_of", "secrets_in"]
 
 Environment: TypeAlias = Mapping[str, str] | Literal["inherit"] | None
 
@@ -24,7 +24,6 @@ def environment_of(named: Environment) -> dict[str, str]:
     Args:
         named: Variables that it gets beside the minimum, which they may replace, the variable of
             the protocol too; None for none; `inherit` for all of this process's.
-
     """
     inherited = {
         name: value
@@ -57,4 +56,21 @@ def check_named(named: object) -> None:
 def _is_passable(name: object, value: object) -> bool:
     if not isinstance(name, str) or not isinstance(value, str):
         return False
+    try:
+        os.fsencode(name + value)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
     return bool(name) and "=" not in name and "\0" not in name + value
+
+
+_SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CREDENTIAL")
+
+
+def secrets_in(environment: Mapping[str, str]) -> list[str]:
+    """Return the values that must not be shown, the longest first: their names say so."""
+    found = {
+        value
+        for name, value in environment.items()
+        if len(value) >= 8 and any(word in name.upper() for word in _SECRET_WORDS)
+    }
+    return sorted(found, key=len, reverse=True)

@@ -44,6 +44,9 @@ class ExecError(ProviderError):
 class ExecStartError(ExecError):
     """The program could not be started; only a shortage of the system's is worth a retry."""
 
+    is_reply = False
+    """Nobody was asked, so a cassette does not record it."""
+
 
 class ExecTimeoutError(ExecError, ProviderTimeoutError):
     """The program was not done in time, and was killed with all that it had started."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ingot._json import Unreadable, describe, is_array, is_object
 from ingot._record import record
 from ingot._serde import loads
+from ingot.exec.jsonable import plain
 from ingot.exec.program import Program, argv_of
 from ingot.exec.wire import (
     AssertReply,
@@ -104,21 +106,23 @@ def run_assert(command: Command, output: Any, **options: Unpack[AssertOptions]) 
 
     Args:
         command: The program and its arguments; see `Exec`.
-        output: What is to be judged: text, or any other value that JSON has a form for.
+        output: What is to be judged: text, or any value that can be written as JSON, such as a
+            model of pydantic's.
         options: See `AssertOptions`.
 
     Raises:
         ExecError: There is no verdict: it could not be run to a good end, or wrote none.
         TypeError: JSON has no form for what it is to be told.
+        ValueError: A number that it is to be told is not finite.
     """
     program, document = _judgement(command, output, **options)
-    return _verdict(program, program.run(document))
+    return program.run(document, read_verdict)
 
 
 async def arun_assert(command: Command, output: Any, **options: Unpack[AssertOptions]) -> Verdict:
     """Like `run_assert`, without blocking the event loop; when cancelled, the program is killed."""
     program, document = _judgement(command, output, **options)
-    return _verdict(program, await program.arun(document))
+    return await program.arun(document, read_verdict)
 
 
 def generate_tests(
@@ -141,7 +145,7 @@ def generate_tests(
         TypeError: JSON has no form for *config*.
     """
     program, document = _generation(command, config, **options)
-    return _tests(program, program.run(document))
+    return program.run(document, partial(_tests, program))
 
 
 async def agenerate_tests(
@@ -149,7 +153,7 @@ async def agenerate_tests(
 ) -> list[dict[str, Any]]:
     """Like `generate_tests`, without blocking the event loop; when cancelled, it is killed."""
     program, document = _generation(command, config, **options)
-    return _tests(program, await program.arun(document))
+    return await program.arun(document, partial(_tests, program))
 
 
 def _judgement(
@@ -167,11 +171,11 @@ def _judgement(
     """The program that judges, and what it is sent."""
     asked = AssertRequest(
         envelope=Envelope(kind="assert"),
-        output=output,
+        output=plain(output),
         test=TestRef(id=test, tags=tuple(tags)),
         provider=provider,
-        config=config,
-        vars=dict(sorted((vars or {}).items())),
+        config=plain(config),
+        vars=plain(dict(sorted((vars or {}).items()))),
         tool_calls=tuple(tool_calls),
     )
     return _program(command, 120.0, run), write(asked)
@@ -179,7 +183,7 @@ def _judgement(
 
 def _generation(command: Command, config: Any, **run: Unpack[RunOptions]) -> tuple[Program, str]:
     """The program that writes cases, and what it is sent."""
-    asked = GenerateRequest(envelope=Envelope(kind="generate_tests"), config=config)
+    asked = GenerateRequest(envelope=Envelope(kind="generate_tests"), config=plain(config))
     return _program(command, 60.0, run), write(asked)
 
 
@@ -201,13 +205,6 @@ def read_verdict(document: str) -> Verdict:
     return Verdict(
         passed=reply.passed, score=score, reason=reply.reason or "", details=reply.details
     )
-
-
-def _verdict(program: Program, document: str) -> Verdict:
-    try:
-        return read_verdict(document)
-    except Unreadable as error:
-        raise program.malformed(error.reason) from None
 
 
 def read_tests(document: str) -> list[Any]:
@@ -244,15 +241,11 @@ def _case(number: int, line: str) -> Any:
 
 
 def _tests(program: Program, document: str) -> list[dict[str, Any]]:
-    """The cases in *document*, each with an id."""
-    try:
-        tests = read_tests(document)
-    except Unreadable as error:
-        raise program.malformed(error.reason) from None
+    """The cases in *document*, which *program* wrote, each with an id."""
     stem = PurePath(program.argv[0]).stem
     named: list[dict[str, Any]] = []
-    for index, case in enumerate(tests):
+    for index, case in enumerate(read_tests(document)):
         if not is_object(case):
-            raise program.malformed(f"test case {index} must be an object, not {describe(case)}")
+            raise Unreadable(f"test case {index} must be an object, not {describe(case)}")
         named.append(case if case.get("id") is not None else {**case, "id": f"{stem}/{index}"})
     return named

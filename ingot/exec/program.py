@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
-from errno import EAGAIN, EMFILE, ENFILE, ENOMEM
+from errno import EAGAIN, EMFILE, ENFILE, ENOEXEC, ENOMEM
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from ingot._json import Unreadable
 from ingot._process import Finished, arun, run
 from ingot._record import record
-from ingot._redact import redact
 from ingot.errors import NotConfiguredError
-from ingot.exec.environment import check_named, environment_of
+from ingot.exec.environment import check_named, environment_of, secrets_in
 from ingot.exec.errors import (
     ExecError,
     ExecExitError,
@@ -20,9 +20,11 @@ from ingot.exec.errors import (
     ExecStartError,
     ExecTimeoutError,
 )
+from ingot.exec.wire import trimmed
+from ingot.exec.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ingot.exec.environment import Environment
 
@@ -31,6 +33,7 @@ __all__ = ["MAX_OUTPUT", "Command", "Program", "argv_of"]
 Command: TypeAlias = "str | Sequence[str]"
 
 E = TypeVar("E", bound=ExecError)
+T = TypeVar("T")
 
 MAX_OUTPUT = 64 * 2**20
 """Bytes that a program may write to stdout, unless it is told otherwise."""
@@ -47,12 +50,13 @@ def argv_of(command: Command) -> tuple[str, ...]:
     Return the words of *command*; a text is split as a shell does it, and nothing is expanded.
 
     Raises:
-        NotConfiguredError: There are none, or a quote is not closed.
+        NotConfiguredError: There are none, a quote is not closed, or one is no text of the system.
     """
     import shlex
 
     try:
         words = tuple(shlex.split(command) if isinstance(command, str) else map(os.fspath, command))
+        os.fsencode("".join(words))
     except (ValueError, TypeError):
         raise NotConfiguredError(
             "the command of a program is a text with its quotes closed, or a list of texts"
@@ -86,64 +90,77 @@ class Program:
 
     def __post_init__(self) -> None:
         check_named(self.env)
-        if self.timeout is not None and not self.timeout > 0:
+        if self.timeout is not None and not _is_above_0(self.timeout):
             raise NotConfiguredError("timeout is a number of seconds above 0")
-        if self.max_output < 1:
+        if not _is_above_0(self.max_output):
             raise NotConfiguredError("max_output is a number of bytes above 0")
 
-    def run(self, document: str) -> str:
+    def secrets(self) -> list[str]:
+        """What is in its environment and must not be shown."""
+        return secrets_in(environment_of(self.env))
+
+    def run(self, document: str, read: Callable[[str], T]) -> T:
         """
-        Send it *document* and return what it writes.
+        Send it *document* and return what *read* makes of what it writes.
+
+        Args:
+            document: What it finds on stdin.
+            read: Reads what it wrote to stdout, or raises `Unreadable`.
 
         Raises:
-            ExecError: It could not be run to a good end.
+            ExecError: It could not be run to a good end, or what it wrote cannot be read.
         """
-        env = environment_of(self.env)
         try:
             done = run(
                 self.argv,
                 document.encode(),
-                env=env,
+                env=environment_of(self.env),
                 cwd=self.cwd,
                 timeout=self.timeout,
                 max_output=self.max_output,
             )
         except OSError as error:
             raise self._not_started(error) from error
-        return self._text(done, env)
+        return self._made(done, read)
 
-    async def arun(self, document: str) -> str:
+    async def arun(self, document: str, read: Callable[[str], T]) -> T:
         """Like `run`, without blocking the event loop; when cancelled, the program is killed."""
-        env = environment_of(self.env)
         try:
             done = await arun(
                 self.argv,
                 document.encode(),
-                env=env,
+                env=environment_of(self.env),
                 cwd=self.cwd,
                 timeout=self.timeout,
                 max_output=self.max_output,
             )
         except OSError as error:
             raise self._not_started(error) from error
-        return self._text(done, env)
+        return self._made(done, read)
 
-    def malformed(self, reason: str) -> ExecOutputError:
-        """The error for a document that is not what the protocol says."""
-        return self._failed(
-            ExecOutputError,
-            f"wrote what the protocol does not know: {reason}",
-            "one JSON document goes to stdout, and all else to stderr",
-        )
-
-    def _text(self, done: Finished, env: Mapping[str, str]) -> str:
-        """Return what the program wrote, or raise why it does not count."""
-        if done.ended == "exit" and done.code == 0:
-            return done.stdout.decode(errors="replace")
+    def _made(self, done: Finished, read: Callable[[str], T]) -> T:
+        """Return what *read* makes of what the program wrote, or raise why it does not count."""
         stderr = done.stderr.decode(errors="replace").strip()
-        error = self._ended(done, self._shown(stderr, env))
+        if done.ended == "exit" and done.code == 0:
+            written = done.stdout.decode(errors="replace")
+            try:
+                return read(written)
+            except Unreadable as unreadable:
+                error = self._malformed(written, unreadable.reason, self._shown(stderr))
+            except ExecError as told:
+                error = told
+        else:
+            error = self._ended(done, self._shown(stderr))
         error.stderr = stderr
         raise error
+
+    def _malformed(self, written: str, reason: str, said: str) -> ExecError:
+        """The error for a document that is not what the protocol says, for *reason*."""
+        what = f"wrote what the protocol does not know ({reason})"
+        if not trimmed(written):
+            what = "wrote nothing to stdout"
+        advice = "one JSON document goes to stdout, and all else to stderr"
+        return self._failed(ExecOutputError, f"{what}{said}", advice)
 
     def _ended(self, done: Finished, said: str) -> ExecError:
         """The error for a bad end; *said* is what the program had to say of it."""
@@ -162,22 +179,26 @@ class Program:
         exited.exit_code = done.code
         return exited
 
-    def _shown(self, stderr: str, env: Mapping[str, str]) -> str:
+    def _shown(self, stderr: str) -> str:
         """The end of *stderr* for a message, without what may be a key."""
-        if not stderr:
-            return ""
-        secrets = sorted((v for k, v in env.items() if _is_secret(k, v)), key=len, reverse=True)
-        clean = redact(stderr, secrets)
-        return f": {clean}" if len(clean) <= _SHOWN else f": … {clean[-_SHOWN:]}"
+        said = shown(stderr, self.secrets()) if stderr else ""
+        if len(said) > _SHOWN:
+            said = f"… {said[-_SHOWN:]}"
+        return f": {said}" if said else ""
 
     def _not_started(self, error: OSError) -> ExecStartError:
         reason, advice = error.strerror or str(error), None
         if self.cwd is not None and not os.path.isdir(self.cwd):  # noqa: PTH112 (a text or a path)
             reason = "its cwd is no folder"
         elif isinstance(error, FileNotFoundError):
-            advice = "see whether it is there or on the PATH, and what its first line names"
+            advice = (
+                "see whether it is there (./ leads to the folder) or on the PATH, "
+                "and what its first line names"
+            )
         elif isinstance(error, PermissionError):
             advice = "make it executable, or name what runs it first, such as python3"
+        elif error.errno == ENOEXEC:
+            advice = "begin it with what runs it, such as #!/bin/sh"
         failed = self._failed(ExecStartError, f"could not be started: {reason}", advice)
         failed.retryable = error.errno in _PASSING
         return failed
@@ -188,10 +209,8 @@ class Program:
         return error
 
 
-def _is_secret(name: str, value: str) -> bool:
-    """Whether *value* must not be shown: named as keys are, and long enough to be one."""
-    word = name.upper()
-    return len(value) >= 8 and any(part in word for part in ("KEY", "TOKEN", "SECRET", "PASS"))
+def _is_above_0(value: object) -> bool:
+    return isinstance(value, int | float) and value > 0
 
 
 def _signal_name(number: int) -> str:

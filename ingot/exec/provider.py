@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ingot._conceal import concealed
-from ingot._json import Unreadable
 from ingot._params import refuse_attachments
 from ingot.errors import NotConfiguredError
 from ingot.exec.exchange import as_request, as_response
@@ -86,14 +85,14 @@ class Exec(Provider):
         refuse_attachments(request, self.name, self.media_types)
         with concealed(request.attachments, self.name):
             program = self._bounded(request)
-            return self._read(program.run(write(as_request(request))))
+            return program.run(write(as_request(request)), self._read)
 
     async def asend(self, request: Request) -> Response:
         """Like `send`, without blocking the event loop; when cancelled, the program is killed."""
         refuse_attachments(request, self.name, self.media_types)
         with concealed(request.attachments, self.name):
             program = self._bounded(request)
-            return self._read(await program.arun(write(as_request(request))))
+            return await program.arun(write(as_request(request)), self._read)
 
     def _bounded(self, request: Request) -> Program:
         """The program with the deadline of *request*: the nearer one, where both have one."""
@@ -101,12 +100,10 @@ class Exec(Provider):
         return replace(self.program, timeout=min(bounds, default=_TIMEOUT))
 
     def _read(self, document: str) -> Response:
-        try:
-            reply = ProviderReply.read(parse(document))
-        except Unreadable as error:
-            raise self.program.malformed(error.reason) from None
+        reply = ProviderReply.read(parse(document))
         if reply.error is not None:
-            raise failure_of(reply.error, reply.metadata, self.program.argv[0])
+            program = self.program
+            raise failure_of(reply.error, reply.metadata, program.argv[0], program.secrets())
         return as_response(reply, document)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ingot.exec.child_replies import plain
 from ingot.exec.host import run_assert
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ def check(command: Command, value: Any, **options: Unpack[AssertOptions]) -> Ver
 
     Args:
         command: The program and its arguments; see `Exec`.
-        value: What is to be judged: text, or any value that can be written as JSON, such as a model
-            of pydantic's.
+        value: What is to be judged; see `run_assert`.
         options: See `run_assert`.
 
     Returns:
@@ -35,7 +33,7 @@ def check(command: Command, value: Any, **options: Unpack[AssertOptions]) -> Ver
         ExecError: The program gave no verdict.
     """
     __tracebackhide__ = True  # pytest shows the line that called
-    verdict = run_assert(command, plain(value), **options)
+    verdict = run_assert(command, value, **options)
     if not verdict.passed:
         raise AssertionError(_said(verdict))
     return verdict

@@ -17,10 +17,20 @@ from ingot.exec.errors import ExecError
 from ingot.exec.wire import trimmed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ingot.exec.wire import ProviderReply
     from ingot.exec.wire_parts import Failure
 
-__all__ = ["clamped", "class_of", "empty_reason", "failure_of", "is_blank", "stop_word"]
+__all__ = [
+    "clamped",
+    "class_of",
+    "empty_reason",
+    "failure_of",
+    "is_blank",
+    "shown",
+    "stop_word",
+]
 
 _STOPS = {
     "max_tokens": "truncated",
@@ -85,7 +95,17 @@ def class_of(failure: Failure) -> str:
     return "exec_failed" if not told or told in _OF_HOSTS else told
 
 
-def failure_of(failure: Failure, metadata: Any, program: str) -> ProviderError:
+def shown(text: str, secrets: Iterable[str]) -> str:
+    """Return what a program said, fit for a message: no key in it, and nothing for a terminal."""
+    from ingot._redact import redact
+
+    printed = (char for char in text if char in "\n\t" or category(char) != "Cc")
+    return redact("".join(printed), secrets).strip()
+
+
+def failure_of(
+    failure: Failure, metadata: Any, program: str, secrets: Iterable[str]
+) -> ProviderError:
     """
     Return the error of ours for what a program told.
 
@@ -93,11 +113,10 @@ def failure_of(failure: Failure, metadata: Any, program: str) -> ProviderError:
         failure: What it told.
         metadata: Details where *failure* has none.
         program: Its name, for the message.
+        secrets: What the message must not show.
     """
-    from ingot._redact import redact
-
     told = class_of(failure)
-    said = redact(failure.message).strip()[:2000] or "it failed, and does not say why"
+    said = shown(failure.message, secrets)[:2000] or "it failed, and does not say why"
     cls = _ERRORS.get(told, ExecError)
     error = cls(f"{program}: {said}", provider="exec", type=told)
     error.retryable = failure.retriable

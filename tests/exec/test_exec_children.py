@@ -57,7 +57,7 @@ def test_what_a_program_says_is_understood(vector: Any) -> None:
     player = Program(argv=PLAYER, env=env, cwd=None, timeout=20, max_output=MAX_OUTPUT)
     if "err" in raw:
         with pytest.raises(ExecExitError):
-            player.run("{}")
+            player.run("{}", str)
         return
     kind = vector["input"]["kind"]
     if kind == "assert":
@@ -67,7 +67,7 @@ def test_what_a_program_says_is_understood(vector: Any) -> None:
     elif kind == "generate_tests":
         assert generate_tests(PLAYER, env=env) == expected["ok"]
     else:
-        check_reply(player.run("{}"), expected)
+        check_reply(player.run("{}", str), expected)
 
 
 def check_reply(document: str, expected: Any) -> None:

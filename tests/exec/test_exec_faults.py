@@ -139,7 +139,7 @@ FAULTS = [
         "emits two documents",
         sh(f"{OK}; echo; {OK}"),
         error=ExecOutputError,
-        match="extra data at line 2, column 1; one JSON document goes to stdout",
+        match=r"\(extra data at line 2, column 1\); one JSON document goes to stdout",
     ),
     Fault(
         "emits a byte-order mark",
@@ -147,7 +147,18 @@ FAULTS = [
         error=ExecOutputError,
         match="UTF-8 BOM",
     ),
-    Fault("emits nothing", sh("true"), error=ExecOutputError, match="expecting value"),
+    Fault(
+        "emits nothing, and says why",
+        sh("echo no jq here >&2"),
+        error=ExecOutputError,
+        match="sh wrote nothing to stdout: no jq here; one JSON document",
+    ),
+    Fault(
+        "colours its complaint",
+        sh(r"printf '\033[1mno\007' >&2; exit 1"),
+        error=ExecExitError,
+        match=r"exited with code 1: \[1mno$",
+    ),
     Fault("emits a log line first", sh(f"echo log; {OK}"), error=ExecOutputError),
     Fault("emits an array", sh("echo '[1]'"), error=ExecOutputError, match="expected an object"),
     Fault(
@@ -333,6 +344,26 @@ def test_a_message_shows_the_end_of_stderr_and_no_key() -> None:
     assert len(error.message) < 1_100
     assert "correct-horse" in error.stderr
     assert (error.exit_code, error.signal, error.program) == (1, None, "sh")
+
+
+def test_a_failure_that_is_told_shows_no_key() -> None:
+    """Which the program may have been told by its vendor; stderr is on this error too."""
+    told = """echo oh >&2; echo '{"output":null,"error":{"message":"no '$MY_AUTH'"}}'"""
+    provider = Exec(sh(told), env={"MY_AUTH": "correct-horse"})
+    with pytest.raises(ExecError) as caught:
+        provider.send(Request(provider="exec", model="m", target="text", prompt="hi"))
+
+    assert caught.value.message == "exec: sh: no [key]"
+    assert caught.value.stderr == "oh"
+
+
+def test_a_script_that_does_not_say_what_runs_it(tmp_path: Path) -> None:
+    """Shells run it all the same, so its author may not know."""
+    script = tmp_path / "bare.sh"
+    script.write_text(OK)
+    script.chmod(0o700)
+    with pytest.raises(ExecStartError, match="Exec format error; begin it with what runs it"):
+        reply_of(Fault("", [str(script)]), awaiting=False)
 
 
 def test_no_argument_stands_in_a_message() -> None:

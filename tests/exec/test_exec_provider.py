@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +34,7 @@ from ingot.exec import (
     Exec,
     ExecError,
     ExecOutputError,
+    ExecStartError,
     ExecTimeoutError,
     Verdict,
     agenerate_tests,
@@ -346,14 +348,14 @@ def test_a_command_is_a_text_or_words(program: Path) -> None:
     assert ask(Text, "hi", model=Exec([f"./{program.name}"], cwd=program.parent)).startswith(" in ")
 
 
-@pytest.mark.parametrize("command", ["", "'", [], [""], ["a\0b"]])
+@pytest.mark.parametrize("command", ["", "'", [], [""], ["a\0b"], ["a", "\ud800"]])
 def test_an_empty_command_is_refused_early(command: Any) -> None:
     """Before anything is asked."""
     with pytest.raises(NotConfiguredError, match="command"):
         Exec(command)
 
 
-@pytest.mark.parametrize("options", [{"timeout": 0}, {"max_output": 0}])
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"timeout": "5"}, {"max_output": 0}])
 def test_a_bound_of_nothing_is_refused_early(options: Any) -> None:
     """It could not hold."""
     with pytest.raises(NotConfiguredError, match="above 0"):
@@ -394,7 +396,9 @@ def test_its_environment_is_what_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     assert environment_of(env={"DOMARINN_PROTOCOL": "9"})["DOMARINN_PROTOCOL"] == "9"
 
 
-@pytest.mark.parametrize("env", [{"A=B": "1"}, {"": "1"}, {"A": "\0"}, {"A": 1}, "Inherit"])
+@pytest.mark.parametrize(
+    "env", [{"A=B": "1"}, {"": "1"}, {"A": "\0"}, {"A": 1}, {"A": "\ud800"}, "Inherit"]
+)
 def test_what_no_environment_can_hold_is_refused_early(env: Any) -> None:
     """With the name and without the value."""
     with pytest.raises(NotConfiguredError, match="env"):
@@ -471,6 +475,16 @@ def test_a_judge_that_fails_gives_no_verdict() -> None:
         run_assert("true", "x", typo=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
+def test_a_value_of_python_is_judged_as_json() -> None:
+    """By the names that its fields have there; what has no form is refused."""
+    command = [sys.executable, "-S", "-c", JUDGE]
+    details = run_assert(command, date(2030, 1, 2), vars={"at": date(2030, 1, 3)}).details
+
+    assert (details["output"], details["vars"]) == ("2030-01-02", {"at": "2030-01-03"})
+    with pytest.raises(TypeError, match="JSON has no form"):
+        run_assert(command, object())
+
+
 async def test_a_program_writes_test_cases() -> None:
     """As one object or as lines; what has no id is named after the program."""
     whole = ["sh", "-c", """printf '{"tests":[{"vars":{}},{"id":"named"}]}'"""]
@@ -506,3 +520,17 @@ def test_importing_the_room_is_light() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "['ingot', 'ingot.exec']"
+
+
+def test_a_program_that_does_not_start_is_no_recorded_answer(tmp_path: Path) -> None:
+    """Once it is made executable, the same recording run asks it."""
+    program, cassette = tmp_path / "say.sh", tmp_path / "a.json"
+    program.write_text('#!/bin/sh\ncat >/dev/null; echo \'{"output": {"value": 5}}\'\n')
+
+    with pytest.raises(ExecStartError), Cassette(cassette, "record"):
+        ask(int, "hello", model=Exec([str(program)]), retry=0)
+    program.chmod(0o755)
+    with Cassette(cassette, "record"):
+        found = ask(int, "hello", model=Exec([str(program)]))
+
+    assert found == 5

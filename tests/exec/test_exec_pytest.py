@@ -89,7 +89,10 @@ def test_word(word_case, side, most):
         ('[PYTHON, "-c", "print(1)"]', "test case"),
         ("", "command"),
         ('[PYTHON, "generate.py"], argument="other"', "no argument `other`"),
-        ('[PYTHON, "generate.py"], kept=1', "kept"),
+        (
+            '[PYTHON, "generate.py"], kept=1',
+            "ingot_generate: got an unexpected keyword argument 'kept'",
+        ),
     ],
 )
 def test_a_generator_that_fails(project: pytest.Pytester, mark: str, fault: str) -> None:

@@ -107,7 +107,7 @@ def outcome_of(document: str) -> dict[str, Any]:
     except Unreadable:
         return {"kind": "fatal", "class": "exec_failed"}
     if reply.error is not None:
-        error = failure_of(reply.error, reply.metadata, "sut")
+        error = failure_of(reply.error, reply.metadata, "sut", ())
         wait = None if error.retry_after is None else round(error.retry_after * 1000)
         return {
             "class": class_of(reply.error),
@@ -243,7 +243,7 @@ def check_call(given: Any, expected: Any) -> None:
             program_of(given)
         return
     try:
-        document = program_of(given).run(write(asked(given["request"])))
+        document = program_of(given).run(write(asked(given["request"])), str)
     except ProviderError as error:
         assert (error.code, expected["err"]["class"]) == ("exec_failed", "exec_failed")
         if not isinstance(error, ExecStartError):
