@@ -412,7 +412,7 @@ def test_a_recording_plays_without_the_program(says: Says, tmp_path: Path) -> No
     """Cost and all; an absolute path of the program is not part of the key."""
     file = tmp_path / "tape.json"
     command = says.command({"output": {"value": 5}, "cost_usd": 0.25, "model": "m-1"})
-    with Cassette(file, mode="record"):
+    with Cassette(file, mode="record", in_ci=True):
         ask.answer(int, "hi", model=Exec(["/bin/sh", *command[1:]]))
     says.heard_in.unlink()
     with Cassette(file, mode="replay"):
@@ -527,10 +527,10 @@ def test_a_program_that_does_not_start_is_no_recorded_answer(tmp_path: Path) -> 
     program, cassette = tmp_path / "say.sh", tmp_path / "a.json"
     program.write_text('#!/bin/sh\ncat >/dev/null; echo \'{"output": {"value": 5}}\'\n')
 
-    with pytest.raises(ExecStartError), Cassette(cassette, "record"):
+    with pytest.raises(ExecStartError), Cassette(cassette, "record", in_ci=True):
         ask(int, "hello", model=Exec([str(program)]), retry=0)
     program.chmod(0o755)
-    with Cassette(cassette, "record"):
+    with Cassette(cassette, "record", in_ci=True):
         found = ask(int, "hello", model=Exec([str(program)]))
 
     assert found == 5
