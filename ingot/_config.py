@@ -101,9 +101,9 @@ def _environment() -> dict[str, Any]:
     out: dict[str, Any] = {}
     # To ask `os.environ` for each takes as long as all the rest of an ask that is played.
     raw: Any = getattr(os.environ, "_data", None)
-    named = _VARIABLES if raw is None else raw.keys() & _VARIABLES.keys()
-    for name in named:
-        setting = _VARIABLES[name]
+    if raw is not None and raw.keys().isdisjoint(_VARIABLES):
+        return out
+    for setting in _VARIABLES.values():
         text = os.environ.get(setting.variable or "")
         if setting.parse is None or not text:
             continue
