@@ -70,6 +70,9 @@ def test_what_is_allowed_is_offered() -> None:
     POLICY.check([does(), does("network")], can_ask=False)
     POLICY.check([does("network", "external_write")], can_ask=True)
 
+    assert POLICY.decide({"network"}).rule == "allow"
+    assert POLICY.decide({"network", "external_write"}).rule == "require_approval"
+
 
 def test_what_is_denied_is_refused() -> None:
     """The error names tool, effect and rule."""

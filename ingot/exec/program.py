@@ -6,7 +6,7 @@ import os
 import signal
 from contextlib import suppress
 from errno import EAGAIN, EMFILE, ENFILE, ENOEXEC, ENOMEM
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ingot._json import Unreadable
 from ingot._process import Finished, arun, run
@@ -111,14 +111,7 @@ class Program:
             ExecError: It could not be run to a good end, or what it wrote cannot be read.
         """
         try:
-            done = run(
-                self.argv,
-                document.encode(),
-                env=environment_of(self.env),
-                cwd=self.cwd,
-                timeout=self.timeout,
-                max_output=self.max_output,
-            )
+            done = run(self.argv, document.encode(), **self._bounds())
         except OSError as error:
             raise self._not_started(error) from error
         return self._made(done, read)
@@ -126,17 +119,19 @@ class Program:
     async def arun(self, document: str, read: Callable[[str], T]) -> T:
         """Like `run`, without blocking the event loop; when cancelled, the program is killed."""
         try:
-            done = await arun(
-                self.argv,
-                document.encode(),
-                env=environment_of(self.env),
-                cwd=self.cwd,
-                timeout=self.timeout,
-                max_output=self.max_output,
-            )
+            done = await arun(self.argv, document.encode(), **self._bounds())
         except OSError as error:
             raise self._not_started(error) from error
         return self._made(done, read)
+
+    def _bounds(self) -> dict[str, Any]:
+        """What holds for each run, as keyword arguments."""
+        return {
+            "env": environment_of(self.env),
+            "cwd": self.cwd,
+            "timeout": self.timeout,
+            "max_output": self.max_output,
+        }
 
     def _made(self, done: Finished, read: Callable[[str], T]) -> T:
         """Return what *read* makes of what the program wrote, or raise why it does not count."""

