@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from ingot._acting import Acting
+    from ingot._calls import Toolbox
     from ingot._effects import Flow
     from ingot._handles import Handles
     from ingot._request import ToolDeclaration
@@ -167,7 +168,8 @@ class _Asked:
     def live(self) -> tuple[Provider, Shape, Request]:
         """Return the provider, T in its dialect, and what it is asked."""
         provider, model = self._found()
-        shape = self._shaped(provider.dialect)
+        shape = self.shaped(provider.dialect)
+        self._read_in(provider.dialect)
         request = self._request(provider.name, model, shape, provider.dialect)
         return provider, shape, request
 
@@ -178,38 +180,54 @@ class _Asked:
         The key of a recording is that of the request as it was named: no provider is found for it.
         """
         name, model = _named(self.chosen.get("model"))
-        shape = self._shaped("open")
+        shape = self.shaped("open")
         request = self._request(name, model, shape, "open")
         take: Any = recorder.begin(request, self._caller.site, self._found)
+        self._read_in(take.dialect)
         if take.dialect != "open":
-            shape = self._shaped(take.dialect)
+            shape = self.shaped(take.dialect)
             complete(request, tools=self._tools(take.dialect))
-        take.shape, take.shaped = shape, self._shaped
-        take.tools = None if self.acting is None else self.acting.tools
+        take.shape, take.shaped = shape, self.shaped
+        take.tools = self.toolbox
         if take.model is not None and "model" not in request.keyed:
             complete(request, model=take.model)
         return take, shape, request
 
     def _tools(self, dialect: str) -> tuple[ToolDeclaration, ...]:
-        """What the model may call, in the dialect in which it will be read."""
-        box = None if self.acting is None else self.acting.tools
-        if box is None:
-            return ()
-        box.dialect = dialect
-        return box.declarations(dialect)
+        """What the model may call, in *dialect*."""
+        box = self.toolbox
+        return () if box is None else box.declarations(dialect)
+
+    def _read_in(self, dialect: str) -> None:
+        """Have the arguments of calls read in *dialect*."""
+        if self.toolbox is not None:
+            self.toolbox.dialect = dialect
+
+    @property
+    def toolbox(self) -> Toolbox | None:
+        """The tools that may be called; None for none."""
+        return None if self.acting is None else self.acting.tools
 
     @property
     def _handles(self) -> Handles | None:
-        box = None if self.acting is None else self.acting.tools
+        box = self.toolbox
         return None if box is None else box.handles
 
     def _found(self) -> tuple[Provider, str]:
         get = self.chosen.get
-        return _registry.find_provider(
+        found, model = _registry.find_provider(
             get("model"), base_url=get("base_url"), api_key=get("api_key")
         )
+        seen = found.for_ask(self)
+        return (found, model) if seen is found else (seen, seen.default_model)
 
-    def _shaped(self, dialect: str) -> Shape:
+    def described(self) -> Request:
+        """Return what is asked, T and the tools in no vendor's dialect."""
+        name, model = _named(self.chosen.get("model"))
+        return self._request(name, model, self.shaped("open"), "open")
+
+    def shaped(self, dialect: str) -> Shape:
+        """Return T in *dialect*."""
         said = "prompt" if self.chosen.get("constrain") == "prompt" else dialect
         files = self.acting is not None and self.acting.files
         return _shapes()(self._t, said, types=self._types, namespace=self._caller, files=files)
