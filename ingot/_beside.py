@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
+import sys
 import threading
 import weakref
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["await_beside", "plainly", "spawn"]
+__all__ = ["Beside", "await_beside", "plainly", "spawn"]
 
 T = TypeVar("T")
 
@@ -22,12 +24,13 @@ def spawn(function: Callable[[], T]) -> Future[T]:
     """Run *function* in a thread that keeps no program from ending, in the context of this one."""
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()  # whoever gives up on it cannot cancel it
-    context = contextvars.copy_context()
+    context, process = contextvars.copy_context(), os.getpid()
 
     def work() -> None:
         try:
             future.set_result(context.run(plainly, function))
         except BaseException as error:  # noqa: BLE001 (it is raised where the result is awaited)
+            leave_if_forked(error, process)
             future.set_exception(error)
 
     threading.Thread(target=work, name="ingot tool", daemon=True).start()
@@ -40,6 +43,27 @@ def plainly(function: Callable[[], T]) -> T:
         return function()
     except StopIteration as error:
         raise RuntimeError("it raised StopIteration") from error
+
+
+def leave_if_forked(error: BaseException, process: int) -> None:
+    """
+    End this process, at once, if *error* is its exit and it was forked from *process*.
+
+    It shares pipes with the loops of its parent: to let one run on, or to close it, would take a
+    wake-up that the parent waits for.
+    """
+    if isinstance(error, SystemExit) and os.getpid() != process:
+        _leave(error.code)
+
+
+def _leave(code: Any) -> NoReturn:
+    if not (code is None or isinstance(code, int)):
+        sys.stderr.write(f"{code}\n")
+        code = 1
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # it may be closed
+            stream.flush()
+    os._exit((code or 0) & 0xFF)
 
 
 def await_beside(work: Awaitable[T]) -> T:
@@ -76,13 +100,14 @@ def await_beside(work: Awaitable[T]) -> T:
         raise
 
 
-class _Beside:
+class Beside:
     """
     A loop in a thread of its own, which ends when nobody has this any more.
 
     Attributes:
         loop: The loop.
         thread: Where it runs.
+        end: Cancels what is left in the loop and ends it, without waiting for that.
     """
 
     def __init__(self) -> None:
@@ -106,7 +131,8 @@ class _Beside:
         self.thread = threading.Thread(target=work, name="ingot tools", daemon=True)
         self.thread.start()
         self.loop, end = begun.result()
-        weakref.finalize(self, _end, self.loop, end).atexit = False
+        self.end = weakref.finalize(self, _end, self.loop, end)
+        self.end.atexit = False
 
     @property
     def failure(self) -> BaseException | None:
@@ -122,14 +148,14 @@ def _end(loop: asyncio.AbstractEventLoop, end: asyncio.Event) -> None:
 _local = threading.local()
 
 
-def _beside() -> _Beside:
+def _beside() -> Beside:
     """
     The loop beside this thread, made when it is first needed.
 
     It goes on from ask to ask, as what async tools keep, such as clients, belongs to one loop. Each
     thread has its own, so that a tool which blocks its loop with an ask does not wait for itself.
     """
-    beside: _Beside | None = getattr(_local, "beside", None)
+    beside: Beside | None = getattr(_local, "beside", None)
     if beside is None or beside.failure is not None or not beside.thread.is_alive():
-        beside = _local.beside = _Beside()  # its thread does not live on after a fork
+        beside = _local.beside = Beside()  # its thread does not live on after a fork
     return beside

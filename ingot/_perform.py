@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import from_json, to_json
 
-from ingot._beside import await_beside, plainly, spawn
+from ingot._beside import await_beside, leave_if_forked, plainly, spawn
 from ingot._effects import Consult, Returned
 from ingot._tool_result import consumed, is_lazy
 from ingot._tool_signature import innermost
@@ -221,8 +221,7 @@ _BUGS = (NameError, AttributeError, TypeError, ImportError)
 
 def _raised(invocation: Invocation, error: BaseException, process: int) -> Returned:
     """What the model is told of *error*; the log says where it is, and nothing of what it says."""
-    if isinstance(error, SystemExit) and os.getpid() != process:
-        raise error  # a process that the tool forked ends, and has no part in the conversation
+    leave_if_forked(error, process)  # it has no part in the conversation
     level = logging.WARNING if isinstance(error, _BUGS) else logging.DEBUG
     name, kind = invocation.tool.name, type(error).__name__
     _log.log(level, "the tool %r raised %s at %s", name, kind, _place(invocation.tool, error))

@@ -599,8 +599,8 @@ def plain() -> str:
     child = os.fork()
     if child == 0:
         sys.exit(3)
-    os.waitpid(child, 0)
-    return "fine"
+    _, status = os.waitpid(child, 0)
+    return f"it left with {os.waitstatus_to_exitcode(status)}"
 
 async def awaited() -> str:
     return plain()
@@ -614,6 +614,8 @@ if sys.argv[3] == "blocking":
 else:
     asyncio.run(ask.aio(str, "p", **settings))
 os.write(turns, b"answered\\n")
+said = script.heard[-1].messages[-1].tool_results
+assert {result.text for result in said} == {"it left with 3"}, said
 assert workspace.root.is_dir()
 """
 
