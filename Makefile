@@ -59,7 +59,13 @@ types: $(VENV)/dev ## Check types with mypy and pyright, both strict
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-bench: $(VENV)/dev ## Measure: overhead per call, import, shapes
+# Of instructor, whose pins do not go with the newest SDKs.
+$(VENV)-instructor/python:
+	$(PYTHON) -m venv $(VENV)-instructor
+	$(VENV)-instructor/bin/python -m pip install -q instructor
+	@touch $@
+
+bench: $(VENV)/dev $(VENV)-instructor/python ## Measure: calls, replays, streams, many, imports, shapes
 	$(BIN)/python -m tests.bench
 
 wheel: $(VENV)/dev ## Build the wheel and the source distribution into dist/
@@ -70,4 +76,4 @@ smoke: wheel ## Try the built wheel in a new environment, outside the checkout
 	bash tests/smoke.sh dist/*.whl
 
 clean: ## Remove what was made
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-instructor dist build .pytest_cache .mypy_cache .ruff_cache

@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ingot._answer import Answer
-    from ingot._ask import Configured, ask
+    from ingot._ask import ask
     from ingot._attach import attachment
     from ingot._budget.limits import Budget
+    from ingot._configured import Configured
     from ingot._context import Context
+    from ingot._map_errors import Failure
     from ingot._people import Approval, Consultation, approve_in_terminal, consult
     from ingot._policy import Policy
+    from ingot._rate import Rate
     from ingot._response import Response, Usage
     from ingot._retry import Retry
+    from ingot._route import Route
     from ingot._shape.content import File, Json, Markdown, Text
+    from ingot._stream import AsyncStream, Stream
     from ingot._tool import Tool, tool
     from ingot._workspace import Workspace
     from ingot.cassette.recorder import Cassette
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
         FileAccessError,
         IngotError,
         InvalidAnswerError,
+        MapError,
         MismatchedAnswerError,
         NotConfiguredError,
         PolicyError,
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
         ProviderTimeoutError,
         ProviderUnavailableError,
         RefusedError,
+        StoreError,
         ToolDefinitionError,
         ToolError,
         ToolResultError,
@@ -45,6 +52,8 @@ if TYPE_CHECKING:
         UnreadableAnswerError,
         UnsupportedTypeError,
     )
+    from ingot.rill.objective import Objective
+    from ingot.rill.router import Router
 
 __version__: str
 
@@ -52,6 +61,7 @@ __all__ = [
     "Answer",
     "AnswerError",
     "Approval",
+    "AsyncStream",
     "Budget",
     "BudgetExceededError",
     "Cassette",
@@ -60,14 +70,17 @@ __all__ = [
     "ContentFilteredError",
     "Context",
     "EmptyAnswerError",
+    "Failure",
     "File",
     "FileAccessError",
     "IngotError",
     "InvalidAnswerError",
     "Json",
+    "MapError",
     "Markdown",
     "MismatchedAnswerError",
     "NotConfiguredError",
+    "Objective",
     "Policy",
     "PolicyError",
     "PromptError",
@@ -77,9 +90,14 @@ __all__ = [
     "ProviderRateLimitError",
     "ProviderTimeoutError",
     "ProviderUnavailableError",
+    "Rate",
     "RefusedError",
     "Response",
     "Retry",
+    "Route",
+    "Router",
+    "StoreError",
+    "Stream",
     "Text",
     "Tool",
     "ToolDefinitionError",
@@ -101,17 +119,24 @@ __all__ = [
 _HOMES = {
     "Answer": "_answer",
     "Approval": "_people",
+    "AsyncStream": "_stream",
     "Budget": "_budget.limits",
     "Cassette": "cassette.recorder",
-    "Configured": "_ask",
+    "Configured": "_configured",
     "Consultation": "_people",
     "Context": "_context",
+    "Failure": "_map_errors",
     "File": "_shape.content",
     "Json": "_shape.content",
     "Markdown": "_shape.content",
+    "Objective": "rill.objective",
     "Policy": "_policy",
+    "Rate": "_rate",
     "Response": "_response",
     "Retry": "_retry",
+    "Route": "_route",
+    "Router": "rill.router",
+    "Stream": "_stream",
     "Text": "_shape.content",
     "Tool": "_tool",
     "Usage": "_response",

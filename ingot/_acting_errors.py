@@ -1,4 +1,4 @@
-"""Errors of asks that act: budgets, policies and tools."""
+"""Errors of asks that act: files, budgets, policies and tools."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BudgetExceededError",
+    "FileAccessError",
     "PolicyError",
     "ToolDefinitionError",
     "ToolError",
@@ -22,6 +23,23 @@ __all__ = [
 
 _LONGEST = 500
 """Characters of another exception's text that a message shows."""
+
+
+class FileAccessError(IngotError, OSError):
+    """
+    A file that is missing, is no plain file, or lies where it must not be opened.
+
+    Attributes:
+        handle: The path as it was given, without the folders of an absolute one.
+        reason: Why it cannot be used.
+    """
+
+    code = "file"
+
+    def __init__(self, handle: str, reason: str, *, advice: str | None = None) -> None:
+        self.handle = handle
+        self.reason = reason
+        super().__init__(f"the file {handle!r} cannot be used: {reason}", advice=advice)
 
 
 class BudgetExceededError(IngotError):

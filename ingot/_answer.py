@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from ingot._response import Response, Usage
+    from ingot._route import Route
 
 __all__ = ["Answer"]
 
@@ -61,6 +62,35 @@ class Answer(Generic[T]):
         if told and len(told) == len(self.turns):
             return sum(told[1:], told[0])
         return price(self.model, self.usage)
+
+    @property
+    def route(self) -> Route | None:
+        """How a router came to the model that answered; None where none was asked."""
+        return self.turns[-1].route if self.turns else None
+
+    def rate(self, score: float) -> bool:
+        """
+        Teach the router that asked the model how good the answer is.
+
+        It may be done at any time and again, such as when a reader has judged the answer.
+
+        Args:
+            score: From 0, useless, to 1, as good as can be.
+
+        Returns:
+            Whether there was anyone to teach: False without a router, for an answer that was
+            played from a recording, and in another process than the one that asked.
+
+        Raises:
+            ValueError: *score* is not from 0 to 1.
+        """
+        if not 0 <= score <= 1:
+            raise ValueError(f"a score is a number from 0 to 1, not {score!r:.80}")
+        teacher = None if self.route is None else self.route.teacher
+        if teacher is None:
+            return False
+        teacher.rate(score)
+        return True
 
     def __repr__(self) -> str:
         parts = [repr(self.value), f"model={self.model!r}"]

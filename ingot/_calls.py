@@ -13,7 +13,7 @@ from ingot._people import Approval, Consultant
 from ingot.errors import InvalidAnswerError, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     from ingot._budget.meter import Meter
     from ingot._effects import Effect
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ingot._messages import ToolCall
     from ingot._policy import Policy
     from ingot._request import ToolDeclaration
-    from ingot._response import Response
     from ingot._telling import Teller
     from ingot._tool import Tool
 
@@ -63,15 +62,16 @@ class Toolbox:
         """Return what a model is told of the tools, in the dialect of its provider."""
         return tuple(tool.declaration(dialect) for tool in self.tools.values())
 
-    def translated(self, response: Response, source: str, target: str) -> Response:
-        """Return *response* with its calls as a model would write them in another dialect."""
-        calls = tuple(
+    def translated(
+        self, calls: Iterable[ToolCall], source: str, target: str
+    ) -> tuple[ToolCall, ...]:
+        """Return *calls* as a model would write them in another dialect."""
+        return tuple(
             replace(call, arguments=self.tools[call.name].rewritten(call.arguments, source, target))
             if call.name in self.tools
             else call
-            for call in response.tool_calls
+            for call in calls
         )
-        return replace(response, tool_calls=calls)
 
     # A turn of calls
 

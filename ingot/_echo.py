@@ -13,7 +13,7 @@ from ingot._json import Number, is_array, is_object
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["as_arguments", "as_input", "exact", "read_exactly", "sendable", "with_ids"]
+__all__ = ["as_arguments", "as_input", "exact", "paired", "read_exactly", "sendable", "with_ids"]
 
 
 def read_exactly(text: str | bytes) -> Any:
@@ -24,7 +24,13 @@ def read_exactly(text: str | bytes) -> Any:
         ValueError: It is no JSON, or holds an integer of too many digits.
         RecursionError: It is nested too deeply.
     """
-    return json.loads(text, parse_float=Number)
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    return _decode(text)
+
+
+_decode = json.JSONDecoder(parse_float=Number).decode
+"""Made once: `json.loads` would make a decoder for each text."""
 
 
 def exact(value: Any) -> str:
@@ -69,6 +75,19 @@ def sendable(value: Any) -> Any:
         return {sendable(name): sendable(item) for name, item in value.items()}
     if is_array(value):
         return [sendable(item) for item in value]
+    return value
+
+
+def paired(value: Any) -> Any:
+    """Return *value* with halves of surrogate pairs that met in a text made the characters."""
+    if isinstance(value, str):
+        if _is_whole(value):
+            return value
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    if is_object(value):
+        return {name: paired(item) for name, item in value.items()}
+    if is_array(value):
+        return [paired(item) for item in value]
     return value
 
 

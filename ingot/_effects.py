@@ -80,11 +80,19 @@ class Send:
     """
     Send *request*; the plan is sent the `Response`, or is thrown the error.
 
-    The driver writes into *seconds* how long it took, either way.
+    Attributes:
+        request: What is sent.
+        seconds: How long it took, either way; the driver writes it.
+        told: Whether a piece of the reply was handed on; such a request is not sent again. The
+            driver writes it.
+        kept: Whether the caller took something out of the reply that cannot be taken back; then
+            the model is not asked for another. Who hands pieces on writes it.
     """
 
     request: Request
     seconds: float = 0.0
+    told: bool = False
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)

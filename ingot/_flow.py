@@ -10,6 +10,7 @@ from ingot._effects import Send, Settle, Wait
 from ingot._messages import Message
 from ingot._request import UNNAMED
 from ingot._response import Outcome
+from ingot._route import ROUTER
 from ingot.errors import (
     ContentFilteredError,
     EmptyAnswerError,
@@ -63,14 +64,7 @@ def converse(
         tools: What the model may call; None for nothing.
         tell: Tells of events; None where nobody listens.
     """
-    ask = _Ask(request, shape, retry, repair, meter, tools, tell)
-    try:
-        return (yield from ask.held())
-    except IngotError as error:
-        ask.sign(error)
-        if tell is not None:
-            yield from tell.failed(len(ask.turns), error)
-        raise
+    return _Ask(request, request, shape, retry, repair, meter, tools, tell).held()
 
 
 @dataclass(slots=True)
@@ -78,53 +72,60 @@ class _Ask:
     """One conversation: who takes part, what is sent next, and what it has cost so far."""
 
     request: Request
+    kept: Request
+    """What a repair builds on: older tries are left out."""
     shape: Shape
     retry: Retry
     repair: int
     meter: Meter | None
     tools: Toolbox | None
     tell: Teller | None
-    kept: Request = field(init=False)
+    sent: Send = field(init=False)
     usage: Usage | None = None
     attempts: int = 0
     seconds: float = 0.0
     repairs: int = 0
     turns: list[Response] = field(default_factory=list["Response"])
 
-    def __post_init__(self) -> None:
-        self.kept = self.request  # what a repair builds on: older tries are left out
-
     def held(self) -> Flow:
-        """Take turns until there is an answer."""
-        while True:
-            response, seconds = yield from self._exchange()
-            outcome = Outcome(
-                valid=True,
-                repaired=self.request is not self.kept,
-                usage=response.usage,
-                seconds=seconds,
-            )
-            if self._acts(response):
-                yield from self._settled(response, outcome)
-                yield from self._act(response)
-                continue
-            try:
-                value = _judge(response, self.request, self.shape, self.tools, self.meter)
-            except Exception as error:
-                # A fault in a validator of the caller's is settled too: the reply was paid for.
-                known = error if isinstance(error, IngotError) else None
-                yield from self._settled(response, replace(outcome, valid=False, error=known))
-                if not (yield from self._tried_again(response, error)):
-                    raise
-            else:
-                yield from self._settled(response, outcome)
-                answer = self._answer(value, response)
-                if self.tell is not None:
-                    yield from self.tell.answered(len(self.turns), answer)
-                return answer
+        """Take turns until there is an answer, or a reason why there is none."""
+        try:
+            while True:
+                response = yield from self._exchange()
+                if self.tools is not None and self._acts(response):
+                    yield from self._settled(response)
+                    yield from self._act(response)
+                    continue
+                try:
+                    value = _judge(response, self.request, self.shape, self.tools, self.meter)
+                except Exception as error:
+                    # A fault in a validator of the caller's, too: the reply was paid for.
+                    yield from self._settled(response, error)
+                    if not (yield from self._tried_again(response, error)):
+                        raise
+                else:
+                    yield from self._settled(response)
+                    answer = self._answer(value, response)
+                    if self.tell is not None:
+                        yield from self.tell.answered(len(self.turns), answer)
+                    return answer
+        except IngotError as error:
+            self._sign(error)
+            if self.tell is not None:
+                yield from self.tell.failed(len(self.turns), error)
+            raise
 
-    def _settled(self, response: Response, outcome: Outcome) -> Generator[Effect, Any, None]:
+    def _settled(
+        self, response: Response, error: Exception | None = None
+    ) -> Generator[Effect, Any, None]:
         """Have *response* recorded, which was paid for; then tell of it, as a listener may fail."""
+        outcome = Outcome(
+            valid=error is None,
+            repaired=self.request is not self.kept,
+            error=error if isinstance(error, IngotError) else None,
+            usage=response.usage,
+            seconds=self.sent.seconds,
+        )
         yield Settle(self.request, outcome)
         if self.tell is not None:
             yield from self.tell.ended(len(self.turns), response, self.meter)
@@ -134,7 +135,7 @@ class _Ask:
     def _acts(self, response: Response) -> bool:
         """Whether *response* is whole and calls tools; a call that is cut must not run."""
         whole = response.empty_reason in (None, "tool_use_only") and response.stop_reason
-        return bool(self.tools is not None and self.request.tools and whole and response.tool_calls)
+        return bool(self.request.tools and whole and response.tool_calls)
 
     def _act(self, response: Response) -> Generator[Effect, Any, None]:
         """Run what *response* calls, and tell the results next."""
@@ -147,6 +148,8 @@ class _Ask:
 
     def _tried_again(self, response: Response, error: Exception) -> Generator[Effect, Any, bool]:
         """Whether the model is asked once more after *response*, with which *error* was found."""
+        if self.sent.kept:
+            return False
         if response.draft and isinstance(error, InvalidAnswerError | EmptyAnswerError):
             said = (_said(response),) if isinstance(error, InvalidAnswerError) else ()
             self._go_on(replace(self.request, tools=()), *said, _NOW)
@@ -180,36 +183,55 @@ class _Ask:
             seconds=self.seconds,
         )
 
-    def sign(self, error: IngotError) -> None:
+    def _sign(self, error: IngotError) -> None:
         """Write on *error* what the ask has cost, who was asked and what was said."""
         error.usage, error.attempts = self.usage, self.attempts
         error.transcript = self.request.messages
-        served = self.turns[-1].model if self.turns else None
-        error.model = f"{self.request.provider}/{served or self.request.model}"
+        error.model = f"{self.request.provider}/{self.request.model}"
+        if self.turns:
+            error.model = _served(self.request, self.turns[-1])
 
     # One turn
 
-    def _exchange(self) -> Generator[Effect, Any, tuple[Response, float]]:
+    def _exchange(self) -> Generator[Effect, Any, Response]:
         """Send the request until it gets through; only requests that failed are sent again."""
-        attempt, began, turn = 0, self.seconds, len(self.turns) + 1
+        attempt, began, meter = 0, self.seconds, self.meter
         if self.tell is not None:
-            yield from self.tell.started(turn)
+            yield from self.tell.started(len(self.turns) + 1)
         while True:
             attempt += 1
+            request = self.request
+            allowed = request if meter is None else (yield from _allowed(request, meter))
+            self.sent = sent = Send(allowed)
+            self.attempts += 1
             try:
-                response, seconds = yield from self._attempt()
-            except ProviderError as error:
-                delay = self.retry.delay(attempt, error, self.seconds - began)
-                if delay is None:
-                    why = self.retry.gave_up(attempt, error)
-                    if why is not None:
-                        error.advice = f"{error.advice}; {why}" if error.advice else why
+                response: Response = yield sent
+            except BaseException as error:
+                self.seconds += sent.seconds
+                if meter is not None:
+                    meter.release()
+                if not isinstance(error, ProviderError):
                     raise
-                if self.tell is not None:
-                    yield from self.tell.retry(turn, attempt, error, delay)
-                yield from self._wait(delay)
+                yield from self._lost(error, attempt, self.seconds - began)
             else:
-                return response, seconds
+                return self._received(response)
+
+    def _lost(
+        self, error: ProviderError, attempt: int, seconds: float
+    ) -> Generator[Effect, Any, None]:
+        """Wait until the request may be sent again that failed with *error*, or raise it."""
+        sent = self.sent
+        yield Settle(self.request, Outcome(valid=False, error=error, seconds=sent.seconds))
+        delay = None if sent.told else self.retry.delay(attempt, error, seconds)
+        if delay is None:
+            why = self.retry.gave_up(attempt, error)
+            if why is not None:
+                why = _TOLD if sent.told else why
+                error.advice = f"{error.advice}; {why}" if error.advice else why
+            raise error
+        if self.tell is not None:
+            yield from self.tell.retry(len(self.turns) + 1, attempt, error, delay)
+        yield from self._wait(delay)
 
     def _wait(self, seconds: float) -> Generator[Effect, Any, None]:
         """Wait *seconds*, or until there is no time left."""
@@ -218,29 +240,20 @@ class _Ask:
         self.seconds += seconds
         yield Wait(seconds)
 
-    def _attempt(self) -> Generator[Effect, Any, tuple[Response, float]]:
-        """Send the request once, within what may be spent."""
-        request, meter = self.request, self.meter
-        send = Send(request if meter is None else (yield from _allowed(request, meter)))
-        self.attempts += 1
-        try:
-            response: Response = yield send
-        except BaseException as error:
-            if meter is not None:
-                meter.release()
-            self.seconds += send.seconds
-            if isinstance(error, ProviderError):
-                yield Settle(request, Outcome(valid=False, error=error, seconds=send.seconds))
-            raise
-        self.seconds += send.seconds
-        response = _nameable(response)
+    def _received(self, response: Response) -> Response:
+        """Count *response*, and return it."""
+        self.seconds += self.sent.seconds
+        if response.tool_calls:
+            response = _nameable(response)
         self.turns.append(response)
         if response.usage is not None:
             self.usage = response.usage if self.usage is None else self.usage + response.usage
-        if meter is not None:
-            meter.after(response.usage, _served(request, response))
-        return response, send.seconds
+        if self.meter is not None:
+            self.meter.after(response.usage, _served(self.request, response))
+        return response
 
+
+_TOLD = "it was not sent again, as pieces of the reply were handed on already"
 
 _NOW = Message(role="user", text="Give the answer now, as JSON and nothing else.")
 """Said where a server can either offer tools or hold a model to a type, not both at once."""
@@ -272,7 +285,8 @@ def _continued(request: Request, *messages: Message) -> Request:
 
 def _allowed(request: Request, meter: Meter) -> Generator[Effect, Any, Request]:
     """*request* with the bounds that are left of a budget."""
-    known = request.provider and request.model != UNNAMED
+    # In front of a cassette, a router's choice is not known.
+    known = request.provider not in ("", ROUTER) and request.model != UNNAMED
     model = f"{request.provider}/{request.model}" if known else None
     while True:
         allowed = meter.before(request, model)
@@ -282,7 +296,10 @@ def _allowed(request: Request, meter: Meter) -> Generator[Effect, Any, Request]:
 
 
 def _served(request: Request, response: Response) -> str:
-    return f"{request.provider}/{response.model or request.model}"
+    if response.route is None:
+        return f"{request.provider}/{response.model or request.model}"
+    provider, _, model = response.route.arm.partition("/")
+    return f"{provider}/{response.model or model}"
 
 
 def _judge(
@@ -293,23 +310,20 @@ def _judge(
     meter: Meter | None = None,
 ) -> Any:
     """Return the value in *response*, or raise why it holds none."""
-    facts: dict[str, Any] = {
-        "text": response.text,
-        "stop_reason": response.stop_reason,
-        "request_id": response.request_id,
-    }
     reason = response.empty_reason
     if reason == "refusal":
-        raise RefusedError(response.explanation, **facts)
+        raise RefusedError(response.explanation, **_facts(response))
     if reason == "content_filter":
-        raise ContentFilteredError(response.explanation, **facts)
+        raise ContentFilteredError(response.explanation, **_facts(response))
     if reason == "truncated":
         beyond = None if meter is None else meter.cut()
-        raise beyond or TruncatedError(request.max_tokens, **facts)
+        raise beyond or TruncatedError(request.max_tokens, **_facts(response))
     if response.tool_calls and not request.tools:
-        raise UnexpectedToolCallError([call.name for call in response.tool_calls], **facts)
+        raise UnexpectedToolCallError(
+            [call.name for call in response.tool_calls], **_facts(response)
+        )
     if (reason is not None or response.text is None) and not response.tool_calls:
-        raise EmptyAnswerError(reason or "empty_body", kinds=response.kinds, **facts)
+        raise EmptyAnswerError(reason or "empty_body", kinds=response.kinds, **_facts(response))
     if response.stop_reason is None or response.text is None:
         raise ProviderProtocolError(
             "the reply does not say why the model stopped, so it may be cut",
@@ -321,6 +335,15 @@ def _judge(
     except InvalidAnswerError as error:
         error.stop_reason, error.request_id = response.stop_reason, response.request_id
         raise
+
+
+def _facts(response: Response) -> dict[str, Any]:
+    """What an error says of *response*."""
+    return {
+        "text": response.text,
+        "stop_reason": response.stop_reason,
+        "request_id": response.request_id,
+    }
 
 
 def _repair(error: InvalidAnswerError) -> Message:

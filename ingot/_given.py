@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ingot._budget.limits import Budget
     from ingot._people import Approver
     from ingot._policy import Policy
+    from ingot._rate import Rate
     from ingot._retry import Retry
     from ingot._tool import Tool
     from ingot._workspace import Workspace
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ingot.events import Event
     from ingot.provider import Provider
 
-__all__ = ["Call", "Settings"]
+__all__ = ["Call", "Many", "Prompt", "Settings"]
 
 
 class Settings(TypedDict, total=False):
@@ -89,3 +90,41 @@ class Call(Settings, total=False):
     types: Mapping[str, Any] | None
     sample: str | int | None
     attach: Sequence[Attachable] | None
+
+
+class Prompt(TypedDict, total=False):
+    """
+    One prompt of a map with what belongs to it alone; what the map was given stands for the rest.
+
+    Attributes:
+        prompt: What to say.
+        context: Values by name, each shown to the model as a labelled block before the prompt.
+        attach: Files whose content is sent along.
+        sample: Tells apart asks that are the same on purpose, in recordings and stores.
+    """
+
+    prompt: Required[str]
+    context: Mapping[str, Any] | None
+    attach: Sequence[Attachable] | None
+    sample: str | int | None
+
+
+class Many(Call, total=False):
+    """
+    What can be said of a map beside type and prompts; all else goes for each of its asks.
+
+    Attributes:
+        concurrency: Asks at a time; 16 by default.
+        progress: Whether a bar is shown; False by default.
+        ordered: Whether results come in the order of the prompts, which is the default, or as they
+            are finished.
+        rate: Requests in a time, such as `500/min`, or a Rate; None for as many as get through.
+        store: The file in which answers are kept, so that a run that was killed goes on; None for
+            none.
+    """
+
+    concurrency: int | None
+    progress: bool | None
+    ordered: bool | None
+    rate: Rate | str | None
+    store: str | PathLike[str] | None

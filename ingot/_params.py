@@ -49,7 +49,7 @@ def refuse_attachments(request: Request, provider: str, taken: Collection[str]) 
 
 _NOT_A_PARAM = {
     "timeout": "there is a setting for it: timeout=…",
-    "stream": "ask waits for the whole answer",
+    "stream": "ask.stream(…) streams, and ask(…) waits for the whole answer",
     "api_key": "there is a setting for it: api_key=…",
     "base_url": "there is a setting for it: base_url=…",
 }

@@ -9,7 +9,19 @@ if TYPE_CHECKING:
 
     from ingot._response import Usage
 
-__all__ = ["price"]
+__all__ = ["paid", "price"]
+
+_FREE = ("local", "script")
+"""Providers whose tokens cost nothing."""
+
+
+def paid(model: str, usage: Usage | None) -> Decimal | None:
+    """Return what *usage* costs in US dollars: as `price`, and 0 where tokens cost nothing."""
+    from decimal import Decimal
+
+    if model.partition("/")[0] in _FREE:
+        return Decimal(0)
+    return price(model, usage)
 
 
 def price(model: str | None, usage: Usage | None) -> Decimal | None:

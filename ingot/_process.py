@@ -24,7 +24,7 @@ from ingot._record import record
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Finished", "arun", "run"]
+__all__ = ["STDERR_KEPT", "Finished", "arun", "kill", "run", "start"]
 
 _CHUNK = 65_536
 _GRACE = 0.25
@@ -39,7 +39,7 @@ _AGES = 1e9
 _HOUR = 3600.0
 """Seconds of the longest single wait, as polls count milliseconds in 32 bits."""
 
-_STDERR = 65_536
+STDERR_KEPT = 65_536
 """Bytes of what a program says on stderr that are kept, the last ones."""
 
 
@@ -157,8 +157,6 @@ class _Child:
         timeout: float | None,
         max_output: int,
     ) -> None:
-        if not hasattr(select, "poll"):
-            raise OSError(ENOSYS, "programs are run on POSIX systems only")
         self._deadline = time.monotonic() + (_AGES if timeout is None else timeout)
         self._bound = max_output
         self._left = memoryview(sent)
@@ -167,22 +165,9 @@ class _Child:
         self._complaint = b""
         self._exited: float | None = None
         self._ended: Literal["exit", "deadline", "bound"] = "exit"
-        self._process = subprocess.Popen(  # noqa: S603 (to run a program is what this is for)
-            argv,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-            env=env,
-            start_new_session=True,
-        )
-        # Of pipes that are all there, which only subprocess knows for sure.
-        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
-        self._pipes = {pipe.fileno(): pipe for pipe in cast("tuple[IO[bytes], ...]", pipes)}
+        self._process, pipes = start(argv, env=env, cwd=cwd)
+        self._pipes = {pipe.fileno(): pipe for pipe in pipes}
         self._in, self._out, self._err = self._pipes
-        for fd in self._pipes:
-            os.set_blocking(fd, False)
         self.watched = dict.fromkeys((self._out, self._err), select.POLLIN)
         self.watched[self._in] = select.POLLOUT
         self._exit = _announcer(self._process.pid)
@@ -197,9 +182,7 @@ class _Child:
     def __exit__(self, *_: object) -> None:
         """Let go of everything; kill the group unless all of it that matters is over."""
         if self._exited is None or self._speaking():
-            # Before the program is waited for: until then, its id is no one else's.
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            kill(self._process)
         for fd in list(self.watched):
             self.drop(fd)
         self._process.wait()
@@ -228,7 +211,7 @@ class _Child:
             return False
         chunk = os.read(fd, _CHUNK)
         if fd == self._err:
-            self._complaint = (self._complaint + chunk)[-_STDERR:]
+            self._complaint = (self._complaint + chunk)[-STDERR_KEPT:]
         else:
             self._size += len(chunk)
             if self._size > self._bound:
@@ -267,6 +250,43 @@ class _Child:
         except BrokenPipeError:
             return False  # it does not read, which is its right
         return len(self._left) > 0
+
+
+def start(
+    argv: Sequence[str], *, env: Mapping[str, str], cwd: str | os.PathLike[str] | None
+) -> tuple[subprocess.Popen[bytes], tuple[IO[bytes], IO[bytes], IO[bytes]]]:
+    """
+    Start a program at the head of a session of its own; see `run`.
+
+    Returns:
+        It, and its stdin, stdout and stderr, on which nobody waits.
+
+    Raises:
+        OSError: It could not be started.
+    """
+    if not hasattr(select, "poll"):
+        raise OSError(ENOSYS, "programs are run on POSIX systems only")
+    process = subprocess.Popen(  # noqa: S603 (to run a program is what this is for)
+        argv,
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=cwd,
+        env=env,
+        start_new_session=True,
+    )
+    # Pipes that are all there, which only subprocess knows for sure.
+    pipes = cast("tuple[IO[bytes], ...]", (process.stdin, process.stdout, process.stderr))
+    for pipe in pipes:
+        os.set_blocking(pipe.fileno(), False)
+    return process, (pipes[0], pipes[1], pipes[2])
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the group of *process*, which nobody has waited for: until then, its id is its own."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _announcer(pid: int) -> int | None:

@@ -52,6 +52,8 @@ def say(
             f"context must name its values, not be a {type(context).__name__}",
             advice="write context={'document': text}",
         )
+    if not values and not context:
+        return text, ()
     for name, value in (context or {}).items():
         if name in values:
             raise PromptError(f"the value {name!r} is both in the template and in context")

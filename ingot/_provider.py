@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator, Generator, Hashable
 
     from ingot._calls import Toolbox
     from ingot._effects import Consult, Invocation
@@ -24,6 +24,11 @@ class Asking(Protocol):
     @property
     def toolbox(self) -> Toolbox | None:
         """The tools that may be called; None for none."""
+
+    @property
+    def constrain(self) -> str:
+        """Whether the server must hold the model to T: `auto`, `strict` or `prompt`."""
+        ...
 
     def described(self) -> Request:
         """Return what is asked, T and the tools in no vendor's dialect."""
@@ -49,6 +54,8 @@ class Provider(ABC):
         default_model: The model that is asked when none is named.
         default_max_tokens: The bound of an answer when none is set; None for no bound.
         media_types: Types of attachments beside text that it can be sent.
+        is_named: Whether texts alone say who is asked, as in a router among named models. An open
+            cassette then records it without being told, as it does for a model string.
     """
 
     name: str = "provider"
@@ -57,11 +64,31 @@ class Provider(ABC):
     default_model: str = "default"
     default_max_tokens: int | None = None
     media_types: frozenset[str] = frozenset()
+    is_named: bool = False
+
+    @property
+    def account(self) -> Hashable | None:
+        """
+        What its limits are counted for, such as vendor, address and key; None where it is itself.
+
+        It may hold the key, so it is never shown.
+        """
+        return None
 
     @classmethod
     def obstacle(cls) -> str | None:
         """Why this provider cannot be asked as things stand, in words; None when it can."""
         return None
+
+    def lacks(self, request: Request, model: str) -> str | None:
+        """
+        Why *model* would refuse *request*, in words; None when nothing speaks against it.
+
+        Nothing is sent to find out, and *request* is in no vendor's dialect. By default it looks at
+        the attachments.
+        """
+        foreign = [file for file in request.media() if file.media_type not in self.media_types]
+        return f"it takes no {foreign[0].media_type}" if foreign else None
 
     @abstractmethod
     def send(self, request: Request) -> Response:

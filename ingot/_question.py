@@ -19,18 +19,29 @@ from ingot.errors import PromptError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import FrameType
+    from typing import TypeAlias
 
     from ingot._acting import Acting
-    from ingot._calls import Toolbox
     from ingot._effects import Flow
-    from ingot._handles import Handles
-    from ingot._request import ToolDeclaration
+    from ingot._provider import Asking
     from ingot._shape.shape import Shape
     from ingot.provider import Provider
 
-__all__ = ["Caller", "Question", "question"]
+    Limit: TypeAlias = Callable[[Provider, Provider], Provider]
+    """Takes the provider that was named, and what the ask sees of it."""
+
+__all__ = ["UNSET", "Caller", "Question", "arguments", "check_ask", "merged", "question"]
 
 _RETRY = Retry()
+
+
+class _Unset:
+    def __repr__(self) -> str:
+        return "unset"
+
+
+UNSET: Any = _Unset()
+"""Stands for a type that is not bound yet."""
 
 
 class Caller:
@@ -65,11 +76,15 @@ class Question(NamedTuple):
         flow: The conversation, not begun.
         provider: Who is asked.
         request: The first request.
+        shape: How replies are read.
+        asking: The ask as it is before it is known who is asked.
     """
 
     flow: Flow
     provider: Provider
     request: Request
+    shape: Shape
+    asking: Asking
 
 
 def question(
@@ -79,6 +94,7 @@ def question(
     bound: Mapping[str, Any],
     given: dict[str, Any],
     caller: Caller,
+    limit: Limit | None = None,
 ) -> Question:
     """
     Make one ask ready.
@@ -89,6 +105,7 @@ def question(
         bound: Settings of `using`, checked.
         given: Keywords of the call: settings, *context*, *types*, *sample* and *attach*.
         caller: Who asks.
+        limit: Puts what holds requests back before whoever is asked; None for nothing.
 
     Raises:
         TypeError: A keyword is no setting, or a setting is of the wrong kind.
@@ -96,7 +113,7 @@ def question(
         UnsupportedTypeError: *t* cannot be asked for.
         NotConfiguredError: There is nothing to ask with.
     """
-    asked = _Asked(t, prompt, bound, given, caller)
+    asked = _Asked(t, prompt, bound, given, caller, limit)
     chosen = asked.chosen
     recorder = _recorder(chosen)
     provider, shape, request = asked.live() if recorder is None else asked.recorded(recorder)
@@ -118,7 +135,14 @@ def question(
         tools=None if acting is None else acting.tools,
         tell=None if acting is None else acting.tell,
     )
-    return Question(flow, provider, request)
+    return Question(flow, provider, request, shape, asked)
+
+
+def check_ask(
+    t: Any, *, bound: Mapping[str, Any], given: Mapping[str, Any], caller: Caller
+) -> None:
+    """Raise what would be wrong with an ask whatever its prompt is; see `question`."""
+    _Asked(t, "?", bound, dict(given), caller).shaped("open")
 
 
 class _Asked:
@@ -128,11 +152,13 @@ class _Asked:
     Attributes:
         acting: What an ask that acts has; None for most asks, which do not.
         chosen: The settings in force, by name.
+        toolbox: The tools that may be called; None for none.
     """
 
     __slots__ = (
         "_caller",
         "_keyed",
+        "_limit",
         "_sample",
         "_t",
         "_text",
@@ -140,6 +166,7 @@ class _Asked:
         "_values",
         "acting",
         "chosen",
+        "toolbox",
     )
 
     def __init__(
@@ -149,12 +176,13 @@ class _Asked:
         bound: Mapping[str, Any],
         given: dict[str, Any],
         caller: Caller,
+        limit: Limit | None = None,
     ) -> None:
         context, attach = given.pop("context", None), given.pop("attach", None)
         self._t, self._types = t, given.pop("types", None)
         self._sample = given.pop("sample", None)
-        self._caller = caller
-        call = merged(bound, checked(given)) if given else bound
+        self._caller, self._limit = caller, limit
+        call = merged(bound, checked(given)) if bound else checked(given)
         if self._sample is not None and not isinstance(self._sample, str | int):
             raise TypeError(f"sample must be a text or a whole number, not {self._sample!r:.80}")
         if isinstance(self._sample, str):
@@ -162,14 +190,18 @@ class _Asked:
         settings = resolve(call)
         self.chosen, self._keyed = settings.values, settings.chosen
         self.acting = _acting(self.chosen, attach)
-        self._text, self._values = say(prompt, context, self._handles)
-        _check_text(self._text, self._values)
+        self.toolbox = None if self.acting is None else self.acting.tools
+        handles = None if self.toolbox is None else self.toolbox.handles
+        self._text, self._values = say(prompt, context, handles)
+        if self._values or not self._text.isascii():
+            _check_text(self._text, self._values)
 
     def live(self) -> tuple[Provider, Shape, Request]:
         """Return the provider, T in its dialect, and what it is asked."""
         provider, model = self._found()
         shape = self.shaped(provider.dialect)
-        self._read_in(provider.dialect)
+        if self.toolbox is not None:
+            self.toolbox.dialect = provider.dialect
         request = self._request(provider.name, model, shape, provider.dialect)
         return provider, shape, request
 
@@ -183,35 +215,16 @@ class _Asked:
         shape = self.shaped("open")
         request = self._request(name, model, shape, "open")
         take: Any = recorder.begin(request, self._caller.site, self._found)
-        self._read_in(take.dialect)
         if take.dialect != "open":
             shape = self.shaped(take.dialect)
-            complete(request, tools=self._tools(take.dialect))
+        if self.toolbox is not None:
+            self.toolbox.dialect = take.dialect
+            complete(request, tools=self.toolbox.declarations(take.dialect))
         take.shape, take.shaped = shape, self.shaped
         take.tools = self.toolbox
         if take.model is not None and "model" not in request.keyed:
             complete(request, model=take.model)
         return take, shape, request
-
-    def _tools(self, dialect: str) -> tuple[ToolDeclaration, ...]:
-        """What the model may call, in *dialect*."""
-        box = self.toolbox
-        return () if box is None else box.declarations(dialect)
-
-    def _read_in(self, dialect: str) -> None:
-        """Have the arguments of calls read in *dialect*."""
-        if self.toolbox is not None:
-            self.toolbox.dialect = dialect
-
-    @property
-    def toolbox(self) -> Toolbox | None:
-        """The tools that may be called; None for none."""
-        return None if self.acting is None else self.acting.tools
-
-    @property
-    def _handles(self) -> Handles | None:
-        box = self.toolbox
-        return None if box is None else box.handles
 
     def _found(self) -> tuple[Provider, str]:
         get = self.chosen.get
@@ -219,7 +232,15 @@ class _Asked:
             get("model"), base_url=get("base_url"), api_key=get("api_key")
         )
         seen = found.for_ask(self)
-        return (found, model) if seen is found else (seen, seen.default_model)
+        model = model if seen is found else seen.default_model
+        if self._limit is None or found in _registry.in_force():
+            return seen, model  # a script that stands in has no limits
+        return self._limit(found, seen), model
+
+    @property
+    def constrain(self) -> str:
+        """Whether the server must hold the model to T."""
+        return str(self.chosen.get("constrain", "auto"))
 
     def described(self) -> Request:
         """Return what is asked, T and the tools in no vendor's dialect."""
@@ -242,7 +263,7 @@ class _Asked:
             prompt=self._text,
             system=get("system"),
             context=self._values,
-            tools=self._tools(dialect),
+            tools=() if self.toolbox is None else self.toolbox.declarations(dialect),
             attachments=attached,
             max_tokens=get("max_tokens"),
             temperature=get("temperature"),
@@ -280,8 +301,6 @@ _encode = encoder()
 
 def _check_text(text: str, values: tuple[tuple[str, Any], ...]) -> None:
     """Refuse what no request can carry."""
-    if not values and text.isascii():
-        return
     for what, said in (("the prompt", text), *((f"the context value {n!r}", v) for n, v in values)):
         if isinstance(said, str) and said.isascii():
             continue
@@ -315,9 +334,9 @@ def _recorder(chosen: Mapping[str, Any]) -> Any:
 
 
 def _is_nameable(model: Any) -> bool:
-    """Whether it was left to the registry who is asked, and no script stands in."""
+    """Whether it is the registry that finds who is asked, and no script stands in."""
     scripted = any(not hasattr(one, "begin") for one in _registry.in_force())
-    return not scripted and (model is None or isinstance(model, str))
+    return not scripted and (model is None or isinstance(model, str) or model.is_named)
 
 
 def _named(model: Any) -> tuple[str, str]:

@@ -104,6 +104,10 @@ _TEXTS = {"json", "xml", "yaml", "toml", "javascript", "sql"}
 """What `application/…` calls text."""
 
 
+_PARAMS = ("max_tokens", "temperature", "seed", "params")
+"""Settings that are parameters of the model."""
+
+
 @record
 class Request:
     """
@@ -175,6 +179,22 @@ class Request:
         Settings that the caller did not choose are absent, an unnamed model is `default`; call ids
         are written 1, 2, … by order, and the vendor's own blocks are left out.
         """
+        keyed = self.keyed
+        return {
+            "target": self.target,
+            "system": self.system if "system" in keyed else None,
+            "prompt": self.prompt,
+            "context": [[name, value] for name, value in self.context],
+            "messages": _messages(self.messages) if self.messages else [],
+            "tools": [[tool.name, tool.description, tool.target] for tool in self.tools],
+            "files": [[file.media_type, file.size, file.sha256] for file in self.attachments],
+            "model": f"{self.provider}/{self.model}" if "model" in keyed else UNNAMED,
+            "params": {} if keyed.isdisjoint(_PARAMS) else self._chosen(),
+            "sample": self.sample,
+        }
+
+    def _chosen(self) -> dict[str, Any]:
+        """The parameters of the model that the caller chose, by name."""
         chosen: dict[str, Any] = {}
         for name in ("max_tokens", "temperature", "seed"):
             if name in self.keyed and getattr(self, name) is not None:
@@ -183,18 +203,7 @@ class Request:
             chosen["max_tokens"] = self.chosen_max_tokens
         if self.params and "params" in self.keyed:
             chosen["params"] = dict(self.params)
-        return {
-            "target": self.target,
-            "system": self.system if "system" in self.keyed else None,
-            "prompt": self.prompt,
-            "context": list(map(list, self.context)),
-            "messages": _messages(self.messages),
-            "tools": [[tool.name, tool.description, tool.target] for tool in self.tools],
-            "files": [[file.media_type, file.size, file.sha256] for file in self.attachments],
-            "model": f"{self.provider}/{self.model}" if "model" in self.keyed else UNNAMED,
-            "params": chosen,
-            "sample": self.sample,
-        }
+        return chosen
 
     def digest(self) -> str:
         """Return the key of this request in recordings: `k1:` and 32 hex digits of a SHA-256."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from decimal import Decimal
 
+    from ingot._allowance import Allowance
+    from ingot._route import Route
     from ingot.errors import IngotError
 
 __all__ = ["Outcome", "Response", "ToolCall", "Usage"]
@@ -81,6 +83,8 @@ class Response:
         request_id: The vendor's id of the exchange; None when it gave none.
         kinds: Types of the blocks of the reply, in order, for messages about empty replies.
         blocks: The turn in the vendor's own form, to be echoed back in a following turn.
+        route: How a router came to the model that served; None where none was asked.
+        allowances: What the vendor says is left of its limits; empty where it does not say.
         draft: Whether it was written while tools were on offer by a server that cannot be held to a
             schema at the same time; the flow then asks once more, without tools.
     """
@@ -96,6 +100,8 @@ class Response:
     request_id: str | None = None
     kinds: tuple[str, ...] = ()
     blocks: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    route: Route | None = None
+    allowances: tuple[Allowance, ...] = field(default=(), repr=False, compare=False)
     draft: bool = False
 
 

@@ -8,6 +8,7 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ingot._allowance import allowances
 from ingot._clients import Clients
 from ingot._conceal import concealed
 from ingot._echo import read_exactly, sendable
@@ -15,6 +16,7 @@ from ingot._json import is_object
 from ingot._params import refuse_attachments
 from ingot._provider import Provider
 from ingot._redact import is_address, public_url, redact
+from ingot._streamed import Streamed
 from ingot._wire_errors import translate
 from ingot.errors import (
     NotConfiguredError,
@@ -24,10 +26,11 @@ from ingot.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Generator, Hashable, Mapping
 
     from ingot._request import Request
     from ingot._response import Response
+    from ingot._streamed import Gathering
 
 __all__ = ["SDKProvider"]
 
@@ -90,6 +93,11 @@ class SDKProvider(Provider):
         return next((v for name in self.key_variables if (v := os.environ.get(name))), None)
 
     @property
+    def account(self) -> Hashable:
+        """What its limits are counted for: the vendor, the address and the key."""
+        return self.name, self.base_url, self.api_key
+
+    @property
     def is_vendor(self) -> bool:
         """Whether the vendor itself is asked."""
         from urllib.parse import urlsplit
@@ -141,6 +149,10 @@ class SDKProvider(Provider):
             ProviderError: It is an error, or not what the protocol says.
         """
 
+    def gathering(self) -> Gathering | None:
+        """Make what reads the events of one stream; None, by default, where replies come whole."""
+        return None
+
     def missing_key(self) -> NotConfiguredError:
         """The error for a vendor that wants a key and has none."""
         variable = self.key_variables[0] if self.key_variables else "the vendor's variable"
@@ -163,7 +175,8 @@ class SDKProvider(Provider):
                 raw = self.create(client, arguments)
             except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
                 raise self._failed(error)  # noqa: B904 (it carries its cause)
-            return self._read(raw, request)
+            http = raw.http_response
+            return self._read(http.content, http, request)
 
     async def asend(self, request: Request) -> Response:
         """Send *request* through the SDK's client of the running event loop."""
@@ -174,7 +187,79 @@ class SDKProvider(Provider):
                 raw = await self.create(client, arguments)
             except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
                 raise self._failed(error)  # noqa: B904 (it carries its cause)
-            return self._read(raw, request)
+            http = raw.http_response
+            return self._read(http.content, http, request)
+
+    def stream(self, request: Request) -> Generator[str | Response]:
+        """Send *request* through the SDK's blocking client, and read the reply as it comes."""
+        gathering = self.gathering()
+        if gathering is None:
+            yield from super().stream(request)
+            return
+        arguments = {**self._arguments(request), **gathering.asked}
+        client = self._clients.blocking(lambda: self._connected(awaiting=False))
+        http: Any = None
+        try:
+            with concealed(request.attachments, self.module):
+                http = self.create(client, arguments).http_response
+            reply = self._streamed(gathering, http)
+            for chunk in http.iter_bytes():
+                yield from reply.feed(chunk)
+                if reply.ended:
+                    break  # whether or not the server hangs up
+            yield from reply.rest()
+            response = self._whole(reply, http, request)
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
+            with concealed(request.attachments, self.module):
+                raise self._failed(error)  # noqa: B904 (it carries its cause)
+        finally:
+            if http is not None:
+                http.close()
+        if response.text and not reply.told:
+            yield response.text
+        yield response
+
+    async def astream(self, request: Request) -> AsyncGenerator[str | Response]:
+        """Like `stream`, through the SDK's client of the running event loop."""
+        gathering = self.gathering()
+        if gathering is None:
+            async for piece in super().astream(request):
+                yield piece
+            return
+        arguments = {**self._arguments(request), **gathering.asked}
+        client = await self._clients.awaiting(lambda: self._connected(awaiting=True))
+        http: Any = None
+        try:
+            with concealed(request.attachments, self.module):
+                http = (await self.create(client, arguments)).http_response
+            reply = self._streamed(gathering, http)
+            async for chunk in http.aiter_bytes():
+                for piece in reply.feed(chunk):
+                    yield piece
+                if reply.ended:
+                    break
+            for piece in reply.rest():
+                yield piece
+            response = self._whole(reply, http, request)
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again)
+            with concealed(request.attachments, self.module):
+                raise self._failed(error)  # noqa: B904 (it carries its cause)
+        finally:
+            if http is not None:
+                await http.aclose()
+        if response.text and not reply.told:
+            yield response.text
+        yield response
+
+    def _streamed(self, gathering: Gathering, http: Any) -> Streamed:
+        declared = http.headers.get("content-type", "").lower().startswith("text/event-stream")
+        return Streamed(gathering, declared=declared, facts=_facts_of(http, self.name))
+
+    def _whole(self, reply: Streamed, http: Any, request: Request) -> Response:
+        """The whole of a reply that streamed, or that came whole though it was to stream."""
+        if reply.content is not None:
+            return self._read(reply.content, http, request)
+        return self._decoded(reply.body(), _facts_of(http, self.name)["request_id"], request)
 
     def _connected(self, *, awaiting: bool) -> Any:
         if not self.installed():
@@ -207,39 +292,35 @@ class SDKProvider(Provider):
         # Turns of the model and results of tools hold what no caller wrote.
         return sendable(arguments) if request.messages else arguments
 
-    def _read(self, raw: Any, request: Request) -> Response:
-        http = raw.http_response
-        request_id = http.headers.get("x-request-id") or http.headers.get("request-id")
-        content: bytes = http.content
+    def _read(self, content: bytes, http: Any, request: Request) -> Response:
+        facts = _facts_of(http, self.name)
         try:
             body = read_exactly(content)
         except (ValueError, RecursionError) as error:
-            raise self._not_json(content, error, http.status_code, request_id) from None
+            raise self._not_json(content, error, facts) from None
         if not is_object(body):
             raise ProviderProtocolError(
-                "the reply is JSON, and not an object",
-                provider=self.name,
-                status=http.status_code,
-                request_id=request_id,
-                advice=self._look_at_url(),
+                "the reply is JSON, and not an object", **facts, advice=self._look_at_url()
             )
         try:
-            read = self.decode(body, request_id=request_id)
+            read = self._decoded(body, facts["request_id"], request)
         except RecursionError as error:
-            raise self._not_json(content, error, http.status_code, request_id) from None
+            raise self._not_json(content, error, facts) from None
+        left = allowances(http.headers)
+        return replace(read, allowances=left) if left else read
+
+    def _decoded(
+        self, body: Mapping[str, Any], request_id: str | None, request: Request
+    ) -> Response:
+        read = self.decode(body, request_id=request_id)
         undone = self.drafts and request.tools and not read.tool_calls
         if undone and request.format is not None and request.format.constrained:
             return replace(read, draft=True)
         return read
 
     def _not_json(
-        self, content: bytes, error: Exception, status: int, request_id: str | None
+        self, content: bytes, error: Exception, facts: Mapping[str, Any]
     ) -> ProviderError:
-        facts: dict[str, Any] = {
-            "provider": self.name,
-            "status": status,
-            "request_id": request_id,
-        }
         start = content[:200].lstrip().lower()
         if not start or (start.startswith(b"{") and _is_cut(error)):
             return ProviderUnavailableError("the reply breaks off before its end", **facts)
@@ -266,6 +347,12 @@ class SDKProvider(Provider):
         if failed is not error.__cause__:
             failed.__cause__ = error
         return failed
+
+
+def _facts_of(http: Any, provider: str) -> dict[str, Any]:
+    """What an error says of an exchange."""
+    request_id = http.headers.get("x-request-id") or http.headers.get("request-id")
+    return {"provider": provider, "status": http.status_code, "request_id": request_id}
 
 
 def _is_cut(error: Exception) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from math import isfinite, isinf
+from types import NoneType
 from typing import TYPE_CHECKING, Any, cast
 
 from ingot._json import Unreadable, is_object
@@ -12,10 +14,11 @@ from ingot._json import Unreadable, is_object
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Ordered", "dumps", "loads", "pretty"]
+__all__ = ["Ordered", "check_depth", "dumps", "loads", "pretty"]
 
 _U64 = 2**64 - 1
 _I64 = -(2**63)
+_DIGITS = len(str(_I64))
 _I32 = 2**31 - 1
 _POWERS = 308
 """The greatest power of ten that a float can hold."""
@@ -33,6 +36,11 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 _HALF_PAIR = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)", re.DOTALL
 )
+
+_WORDS = {None: "null", False: "false", True: "true"}
+
+_quoted = json.encoder.encode_basestring
+"""Writes a string as `json.dumps` does, without making its machinery anew for each."""
 
 
 class Ordered(dict[str, Any]):
@@ -57,20 +65,29 @@ def loads(
         ValueError: *text* is not one JSON value, holds half of a surrogate pair or a number that no
             float can hold, or is nested more than 127 deep.
     """
-    _check_depth(text)
+    check_depth(text)
+    if text.startswith("\ufeff"):
+        raise Unreadable("unexpected UTF-8 BOM at line 1, column 1")
     try:
-        value = json.loads(
-            text,
-            parse_int=_integer,
-            parse_float=_fraction,
-            parse_constant=_constant,
-            object_pairs_hook=object_pairs_hook,
-        )
+        value = _decoder(object_pairs_hook).decode(text)
     except json.JSONDecodeError as error:
         fault = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         raise Unreadable(f"{fault} at line {error.lineno}, column {error.colno}") from None
     _check_surrogates(text)
     return value
+
+
+@lru_cache
+def _decoder(
+    object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None,
+) -> json.JSONDecoder:
+    """What reads texts, which `json.loads` would make anew for each."""
+    return json.JSONDecoder(
+        parse_int=_integer,
+        parse_float=_fraction,
+        parse_constant=_constant,
+        object_pairs_hook=object_pairs_hook,
+    )
 
 
 def dumps(value: Any, *, sort: bool = True) -> str:
@@ -118,26 +135,20 @@ def _checked(value: Any, margin: str | None, *, sort: bool) -> str:
 
 def _text(value: Any, margin: str | None, *, sort: bool) -> str:
     """The text of *value*; *margin* is the line break and indent it stands at, None for none."""
-    if value is None or isinstance(value, bool | str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, int):
-        return _integer_text(value)
-    if isinstance(value, float):
-        return _float_text(value)
+    write = _WRITERS.get(value.__class__)
+    if write is not None:
+        return write(value)
     inner = None if margin is None else margin + "  "
     if isinstance(value, list | tuple):
         items = cast("list[Any]", value)
         return _block("[]", [_text(item, inner, sort=sort) for item in items], margin)
     if not is_object(value):
-        raise TypeError(f"JSON has no form for a {type(value).__name__}")
-    names = [_name(key) for key in value]
+        return _text_of_own_class(value)
+    names = [key if type(key) is str else _name(key) for key in value]
     if sort and not isinstance(value, Ordered):
         names.sort()
     colon = ":" if margin is None else ": "
-    parts = [
-        json.dumps(name, ensure_ascii=False) + colon + _text(value[name], inner, sort=sort)
-        for name in names
-    ]
+    parts = [_quoted(name) + colon + _text(value[name], inner, sort=sort) for name in names]
     return _block("{}", parts, margin)
 
 
@@ -176,9 +187,27 @@ def _float_text(number: float) -> str:
     return f"{sign}0.0000{digits.removeprefix('-').replace('.', '')}"
 
 
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    str: _quoted,
+    bool: _WORDS.__getitem__,
+    NoneType: _WORDS.__getitem__,
+    int: _integer_text,
+    float: _float_text,
+}
+"""What writes values without parts, by their classes."""
+
+
+def _text_of_own_class(value: Any) -> str:
+    """The text of a value whose class is made of one of these, such as an enum that is a text."""
+    for kind, write in _WRITERS.items():
+        if isinstance(value, kind):
+            return write(value)
+    raise TypeError(f"JSON has no form for a {type(value).__name__}")
+
+
 def _integer(text: str) -> int | float:
     # An integer of more digits than 64 bits hold is a float, and int() refuses very long ones.
-    if len(text) <= len(str(_I64)):
+    if len(text) <= _DIGITS:
         number = int(text)
         if text != "-0" and _I64 <= number <= _U64:
             return number
@@ -199,6 +228,10 @@ def _fraction(text: str) -> float:
 
 def _take(significand: int, digits: str) -> tuple[int, int]:
     """Append *digits* to *significand* while 64 bits hold it; also return how many are left."""
+    if len(digits) < _DIGITS:
+        whole = significand * 10 ** len(digits) + int(digits or "0")
+        if whole <= _U64:
+            return whole, 0
     for index, digit in enumerate(digits):
         longer = significand * 10 + int(digit)
         if longer > _U64:
@@ -230,15 +263,21 @@ def _constant(text: str) -> float:
     raise Unreadable(f"JSON has no number for {text}")
 
 
-def _check_depth(text: str) -> None:
-    if text.count("[") + text.count("{") <= _DEPTH:
+def check_depth(text: str, most: int = _DEPTH) -> None:
+    """
+    See to it that at most *most* arrays and objects stand inside one another in *text*.
+
+    Raises:
+        Unreadable: More do.
+    """
+    if text.count("[") + text.count("{") <= most:
         return
     depth = 0
     for token in _TOKEN.finditer(text):
         if token[0] in "[{":
             depth += 1
-            if depth > _DEPTH:
-                raise Unreadable(f"it is nested more than {_DEPTH} deep")
+            if depth > most:
+                raise Unreadable(f"it is nested more than {most} deep")
         elif token[0] in "]}":
             depth -= 1
 

@@ -93,10 +93,13 @@ def failure(
 def failure_in_body(error: Any, *, provider: str, request_id: str | None) -> ProviderError:
     """Return the error of our own for an error object that came with status 200."""
     inner = as_object(error) or {"message": str(error)}
+    code = inner.get("code")
+    # Some gateways give the status that they would have answered with.
+    is_status = isinstance(code, int) and 400 <= code < 600
     return failure(
         str(inner.get("message") or "an error without a message"),
         provider=provider,
-        status=200,
+        status=code if is_status else 200,
         words=[as_text(inner.get("code")), as_text(inner.get("type"))],
         request_id=request_id,
     )
@@ -191,7 +194,12 @@ def translate(
         return ProviderTimeoutError("no reply in time", provider=provider, advice="raise timeout")
     if "APIStatusError" in names:
         return _status(error, provider, secrets)
-    if "APIConnectionError" in names or (home.startswith("http") and "TransportError" in names):
+    if home.startswith("http") and "RequestError" in names:
+        # No SDK stands between, as it does while a request is sent: a reply was under way.
+        why = redact(str(error), secrets)[:200] or type(error).__name__
+        said = f"the connection to {where} was lost in the middle of the reply ({why})"
+        return ProviderUnavailableError(said, provider=provider)
+    if "APIConnectionError" in names:
         cause = error.__cause__ or error
         if not isinstance(cause, OSError) and not _of_wire(cause):
             return cause if isinstance(cause, Exception) else None

@@ -13,6 +13,8 @@ Every error that ingot raises, in one tree.
     ├── ToolDefinitionError           a function cannot be a tool (also a TypeError)
     ├── ToolResultError               a tool returned what a model cannot be told (a TypeError)
     ├── ToolError                     a tool failed, and its errors are to be raised
+    ├── MapError                      a run of many asks stopped; has what was completed
+    ├── StoreError                    the store of a run cannot be used
     ├── ProviderError                 the other end failed; `retryable`: try later
     │   ├── ProviderAuthError         the key, the account or its credit was turned down
     │   ├── ProviderRateLimitError    too many requests or tokens for now
@@ -41,6 +43,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ingot._acting_errors import (
     BudgetExceededError,
+    FileAccessError,
     PolicyError,
     ToolDefinitionError,
     ToolError,
@@ -48,6 +51,7 @@ from ingot._acting_errors import (
     TurnLimitError,
 )
 from ingot._error import IngotError
+from ingot._map_errors import MapError, StoreError
 from ingot._problem import Problem
 
 if TYPE_CHECKING:
@@ -61,6 +65,7 @@ __all__ = [
     "FileAccessError",
     "IngotError",
     "InvalidAnswerError",
+    "MapError",
     "MismatchedAnswerError",
     "NotConfiguredError",
     "PolicyError",
@@ -73,6 +78,7 @@ __all__ = [
     "ProviderTimeoutError",
     "ProviderUnavailableError",
     "RefusedError",
+    "StoreError",
     "ToolDefinitionError",
     "ToolError",
     "ToolResultError",
@@ -138,23 +144,6 @@ class TypeExpressionError(UnsupportedTypeError):
         self.position = position
         at = "" if position is None else f"at character {position + 1}: "
         super().__init__(target, at + reason, advice=advice)
-
-
-class FileAccessError(IngotError, OSError):
-    """
-    A file that is missing, is no plain file, or lies where it must not be opened.
-
-    Attributes:
-        handle: The path as it was given, without the folders of an absolute one.
-        reason: Why it cannot be used.
-    """
-
-    code = "file"
-
-    def __init__(self, handle: str, reason: str, *, advice: str | None = None) -> None:
-        self.handle = handle
-        self.reason = reason
-        super().__init__(f"the file {handle!r} cannot be used: {reason}", advice=advice)
 
 
 class ProviderError(IngotError):

@@ -10,11 +10,13 @@ from ingot._provider import Performer, Provider
 from ingot._request import Attachment, Format, Request, ToolDeclaration
 from ingot._response import Outcome, Response, Usage
 from ingot._sdk import SDKProvider
+from ingot._streamed import Gathering
 from ingot._wire_errors import failure, failure_in_body
 
 __all__ = [
     "Attachment",
     "Format",
+    "Gathering",
     "Message",
     "Outcome",
     "Performer",

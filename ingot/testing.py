@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from ingot import _registry
 from ingot._json import is_object
+from ingot._pieces import of_sizes, words
 from ingot._spelling import counted
 from ingot.errors import IngotError, UnreadableAnswerError
 from ingot.provider import Outcome, Provider, Request, Response, ToolCall, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Generator, Iterable
     from types import TracebackType
 
 __all__ = ["NetworkUsedError", "Script", "ScriptEndedError", "Value", "calls", "no_network"]
@@ -43,6 +44,9 @@ class Script(Provider):
             call; an exception is raised; anything else is a value, written in the form asked for.
             A text that is the value of a `str` is given as `Value("…")`.
         dialect: The subset of JSON Schema that it takes: `open`, `openai`, `anthropic` or `prompt`.
+        model: What the model is called; it matters where there are several.
+        stream: In what pieces a text comes that is streamed: `whole`, in `words`, or the sizes of
+            the pieces in characters.
 
     Attributes:
         heard: The requests, in order.
@@ -53,14 +57,25 @@ class Script(Provider):
     default_model = "script"
     default_max_tokens = 1000
 
-    def __init__(self, replies: Iterable[Any], *, dialect: str = "open") -> None:
+    def __init__(
+        self,
+        replies: Iterable[Any],
+        *,
+        dialect: str = "open",
+        model: str = "script",
+        stream: Literal["whole", "words"] | Sequence[int] = "whole",
+    ) -> None:
         if isinstance(replies, str | bytes):
             raise TypeError("a script is a list of replies; write Script([…])")
         if dialect not in ("open", "openai", "anthropic", "prompt"):
             raise ValueError(
                 f"there is no dialect {dialect!r}; there are open, openai, anthropic, prompt"
             )
+        if isinstance(stream, str) and stream not in ("whole", "words"):
+            raise ValueError(f"a script streams whole, in words or in given sizes, not {stream!r}")
         self.dialect = dialect
+        self._cuts = stream
+        self.default_model = model
         self.heard: list[Request] = []
         self.outcomes: list[Outcome] = []
         self._replies = list(replies)
@@ -104,13 +119,28 @@ class Script(Provider):
         return Response(
             text=text,
             stop_reason="stop",
-            model="script",
+            model=self.default_model,
             usage=Usage(input_tokens=len(request.user_text()) // 4, output_tokens=len(text) // 4),
         )
 
     async def asend(self, request: Request) -> Response:
         """Speak the next line."""
         return self.send(request)
+
+    def stream(self, request: Request) -> Generator[str | Response]:
+        """Speak the next line in pieces."""
+        response = self.send(request)
+        text = response.text or ""
+        if self._cuts == "words":
+            yield from words(text)
+        else:
+            yield from of_sizes(text, () if isinstance(self._cuts, str) else self._cuts)
+        yield response
+
+    async def astream(self, request: Request) -> AsyncGenerator[str | Response]:
+        """Speak the next line in pieces."""
+        for piece in self.stream(request):
+            yield piece
 
     def settle(self, request: Request, outcome: Outcome) -> None:
         """Remember what became of a request."""

@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Any
 from ingot.provider import Provider, Request, Response, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable, Generator
 
 HERE = Path(__file__).parent
 
 
 class Echo(Provider):
-    """Answers with what *reply* makes of a prompt, and counts how often it was asked."""
+    """
+    Answers with what *reply* makes of a prompt, and counts how often it was asked.
+
+    It streams three letters at a time.
+    """
 
     name = "echo"
     default_model = "echo-1"
@@ -46,6 +50,17 @@ class Echo(Provider):
     async def asend(self, request: Request) -> Response:
         await asyncio.sleep(0)
         return self.send(request)
+
+    def stream(self, request: Request) -> Generator[str | Response]:
+        response = self.send(request)
+        text = response.text or ""
+        yield from (text[at : at + 3] for at in range(0, len(text), 3))
+        yield response
+
+    async def astream(self, request: Request) -> AsyncGenerator[str | Response]:
+        for piece in self.stream(request):
+            await asyncio.sleep(0)
+            yield piece
 
 
 class Bomb(Provider):

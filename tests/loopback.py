@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import struct
 import threading
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
 __all__ = ["Heard", "Loopback", "Reply"]
@@ -59,6 +60,8 @@ class Reply:
         headers: Headers beside `content-type` and `content-length`.
         delay: Seconds before the reply.
         cut: Bytes of the body after which the connection is closed; None to send all.
+        chunks: If given, what is sent instead of *body*, piece by piece: bytes, and seconds to be
+            silent. The body ends after them, unless *cut* is given.
     """
 
     body: Any = b""
@@ -66,6 +69,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
     cut: int | None = None
+    chunks: Sequence[bytes | float] | None = None
 
     @property
     def content(self) -> bytes:
@@ -82,10 +86,14 @@ class Loopback:
 
     Attributes:
         heard: Requests since `play` was called, in order.
+        streaming: Is set when the first piece of a reply that streams is sent.
+        hung_up: Is set when a client closes a connection on which a reply is being streamed.
     """
 
     def __init__(self) -> None:
         self.heard: list[Heard] = []
+        self.streaming = threading.Event()
+        self.hung_up = threading.Event()
         self._replies: list[Reply] | Callable[[Heard], Reply] = []
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -129,6 +137,8 @@ class Loopback:
             replies: Replies in order, the last one repeated; or what makes a reply of a request.
         """
         self.heard = []
+        self.streaming.clear()
+        self.hung_up.clear()
         self._replies = replies if callable(replies) else list(replies)
         self._closing.clear()
         with pytest.MonkeyPatch.context() as patch:
@@ -151,6 +161,26 @@ class Loopback:
     def pause(self, seconds: float) -> None:
         """Wait, but not longer than the block lasts."""
         self._closing.wait(seconds)
+
+    def watch(self, connection: socket.socket, seconds: float) -> None:
+        """
+        Wait, but not longer than the client stays on the line.
+
+        Raises:
+            ConnectionError: It hung up.
+        """
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not self._closing.is_set():
+            if select.select([connection], [], [], 0.01)[0] and not _peeked(connection):
+                raise ConnectionResetError("the client hung up")
+
+
+def _peeked(connection: socket.socket) -> bytes:
+    """What is to be read next; nothing where the other end is closed."""
+    try:
+        return connection.recv(1, socket.MSG_PEEK)
+    except ConnectionError:
+        return b""
 
 
 class _Server(ThreadingHTTPServer):
@@ -186,6 +216,9 @@ def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
             if reply.status == 0:
                 self.hang_up()
                 return
+            if reply.chunks is not None:
+                self.stream(reply, reply.chunks)
+                return
             content = reply.content
             self.send_response(reply.status)
             headers = {"content-type": "application/json", **reply.headers}
@@ -199,6 +232,30 @@ def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
             self.wfile.flush()
             if reply.cut is not None:
                 self.hang_up()
+
+        def stream(self, reply: Reply, chunks: Sequence[bytes | float]) -> None:
+            self.send_response(reply.status)
+            headers = {"content-type": "text/event-stream", **reply.headers}
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("transfer-encoding", "chunked")
+            self.end_headers()
+            try:
+                for chunk in chunks:
+                    if isinstance(chunk, bytes):
+                        self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+                        self.wfile.flush()
+                        loopback.streaming.set()
+                    else:
+                        loopback.watch(self.connection, chunk)
+                if reply.cut is None:
+                    self.wfile.write(b"0\r\n\r\n")
+                    self.wfile.flush()
+                else:
+                    self.hang_up()
+            except ConnectionError:
+                loopback.hung_up.set()
+                self.close_connection = True
 
         def hang_up(self) -> None:
             """Break the connection off, so that the other end sees a reset."""

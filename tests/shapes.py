@@ -320,3 +320,8 @@ SHAPES: list[tuple[Any, Any]] = [
     (Union[int, list["int"]], [1]),
 ]
 """(T, a value of T)."""
+
+SHAPE_IDS = [
+    f"{index}-{re.sub('[^A-Za-z]+', '-', str(t))[:30]}" for index, (t, _) in enumerate(SHAPES)
+]
+"""A name of each for tests, the same in every process."""

@@ -13,13 +13,15 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from cassette_kit import Bomb, Echo, child, ended, names
+from ways import values
 
-from ingot import Cassette, Retry, Text, ask, errors
+from ingot import Cassette, Failure, MapError, Retry, Text, ask, errors
 from ingot.cassette.errors import (
     AmbiguousRepeatError,
     CassetteError,
@@ -140,6 +142,11 @@ def test_child_processes_get_their_own_answers(path: Path) -> None:
 
 # Check 3: the same question again
 
+one_by_one = pytest.mark.parametrize(
+    "way", ["whole", "streamed", "streamed in tasks", "mapped", "mapped in a loop"]
+)
+"""Ways that can be told to ask one question here and now; those of threads have their own."""
+
 
 def eight(path: Path) -> list[str]:
     """Record eight answers to one question."""
@@ -176,16 +183,16 @@ def test_equal_questions_are_numbered_in_the_order_of_their_calls(path: Path, co
             assert gathered(8) == answers
 
 
-def test_a_ninth_question_has_no_answer(path: Path) -> None:
+@pytest.mark.parametrize("way", ["whole", "streamed", "mapped", "mapped in a loop"])
+def test_a_ninth_question_has_no_answer(path: Path, way: str) -> None:
     """No answer is used twice."""
     eight(path)
-    with pytest.raises(CassetteMissError, match="recorded 8 times, and asked for once more"):
-        with Cassette(path):
-            for _ in range(9):
-                ask(Text, "Say something.", model=Bomb())
+    once_more = "recorded 8 times, and asked for once more"
+    with pytest.raises((CassetteMissError, MapError), match=once_more), Cassette(path):
+        values(way, Text, ["Say something."] * 9, model=Bomb())
 
 
-def in_threads(count: int, provider: Any, **settings: Any) -> list[Any]:
+def in_threads(count: int, provider: Any, way: str = "whole", **settings: Any) -> list[Any]:
     """Ask from as many threads, all begun before the first ends; return answers and errors."""
     barrier = threading.Barrier(count)
 
@@ -193,27 +200,28 @@ def in_threads(count: int, provider: Any, **settings: Any) -> list[Any]:
         barrier.wait()
         named = {"sample": n} if settings.get("sampled") else {}
         try:
-            return ask(Text, "Say something.", model=provider, **named)
-        except CassetteError as error:
+            return values(way, Text, ["Say something."], model=provider, **named)[0]
+        except (CassetteError, MapError) as error:
             return error
 
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(one, range(count)))
 
 
-@pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
+@one_by_one
+@pytest.mark.parametrize("count", [2, pytest.param(100, marks=pytest.mark.slow)])
 def test_different_answers_to_equal_questions_of_threads_are_refused(
-    path: Path, count: int
+    path: Path, count: int, way: str
 ) -> None:
     """Which is whose would hang on the scheduler: at replay, and already while recording."""
     eight(path)
     for _ in range(count):
         with pytest.raises(AmbiguousRepeatError, match="sample=0"), Cassette(path):
-            in_threads(8, Bomb())
+            in_threads(8, Bomb(), way)
     fresh = path.with_name("b.json")
     replies = iter(range(8))
     with pytest.raises(AmbiguousRepeatError, match="sample=0"), Cassette(fresh, "record"):
-        in_threads(8, Echo(lambda _: f"answer {next(replies)}"))
+        in_threads(8, Echo(lambda _: f"answer {next(replies)}"), way)
 
 
 def test_threads_that_end_before_others_begin_are_several_too(path: Path) -> None:
@@ -247,7 +255,8 @@ def test_equal_answers_need_no_order(path: Path) -> None:
     assert [a["times"] for a in row["answers"]] == [4]
 
 
-def test_samples_are_told_apart_in_threads(path: Path) -> None:
+@one_by_one
+def test_samples_are_told_apart_in_threads(path: Path, way: str) -> None:
     """With `sample=` each question is one of its own."""
 
     class Numbered(Echo):
@@ -256,9 +265,9 @@ def test_samples_are_told_apart_in_threads(path: Path) -> None:
 
     wanted = [f"sample {n}" for n in range(8)]
     with Cassette(path, "record"):
-        assert in_threads(8, Numbered(), sampled=True) == wanted
+        assert in_threads(8, Numbered(), way, sampled=True) == wanted
     with Cassette(path, unused="fail"):
-        assert in_threads(8, Bomb(), sampled=True) == wanted
+        assert in_threads(8, Bomb(), way, sampled=True) == wanted
 
 
 # Check 4: a miss that the program swallows
@@ -305,9 +314,30 @@ def by_daemon() -> str:
     return "default"
 
 
-@pytest.mark.parametrize(
-    "swallow", [by_exception, by_base_exception, by_retrying, by_background_task, by_daemon]
-)
+def by_listening() -> str:
+    with suppress(CassetteMissError), ask.stream(str, "new?", model=Bomb()) as s:
+        list(s)
+    return "default"
+
+
+def by_returning_failures() -> str:
+    [failure] = ask.map(str, ["new?"], model=Bomb(), on_error="return")
+    assert isinstance(failure, Failure)
+    return "default"
+
+
+SWALLOWERS = [
+    by_exception,
+    by_base_exception,
+    by_retrying,
+    by_background_task,
+    by_daemon,
+    by_listening,
+    by_returning_failures,
+]
+
+
+@pytest.mark.parametrize("swallow", SWALLOWERS)
 def test_a_miss_that_was_swallowed_comes_out_at_the_end(path: Path, swallow: Any) -> None:
     """Whatever the program did with it, the block fails with the report."""
     recorded(path, ["old?"])
@@ -344,18 +374,22 @@ SEALED = """
     def refuse(*args, **named):
         raise AssertionError("a socket was opened")
     socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
-    from ingot import Cassette, ask, errors
-    with Cassette(sys.argv[1], unused="fail"):
-        print(ask(list[int], "List.", model="openai/gpt-5", system="Be brief."))
-        print(ask(str, "Unnamed?"))
+    from ingot import Cassette, MapError, errors
+    from ways import values
+    path, way = sys.argv[1:]
+    with Cassette(path, unused="fail"):
+        print(*values(way, list[int], ["List."], model="openai/gpt-5", system="Be brief."))
+        print(*values(way, str, ["Unnamed?"]))
         try:
-            ask(int, "Down?", model="anthropic/claude")
-        except errors.ProviderRateLimitError as error:
-            print(type(error).__name__, error.retry_after)
+            values(way, int, ["Down?"], model="anthropic/claude")
+        except (errors.ProviderRateLimitError, MapError) as error:
+            down = error.error if isinstance(error, MapError) else error
+            print(type(down).__name__, down.retry_after)
 """
 
 
-def test_a_replay_needs_nothing_but_the_file(path: Path) -> None:
+@one_by_one
+def test_a_replay_needs_nothing_but_the_file(path: Path, way: str) -> None:
     """No variable, no key, no socket, no SDK and no plugin of ours."""
     busy = errors.ProviderRateLimitError("slow down", provider="anthropic", retry_after=90)
     with Script([[1, 2], Value("yes"), busy]), Cassette(path, "record"):
@@ -363,7 +397,7 @@ def test_a_replay_needs_nothing_but_the_file(path: Path) -> None:
         ask(str, "Unnamed?")
         with pytest.raises(errors.ProviderRateLimitError):
             ask(int, "Down?", model="anthropic/claude", retry=0)
-    process = child(SEALED, path, env={})
+    process = child(SEALED, path, way, env={"PYTHONPATH": str(Path(__file__).parent)})
 
     assert ended(process) == "[1, 2]\nyes\nProviderRateLimitError 90\n"
 
@@ -380,19 +414,21 @@ def test_nothing_is_asked_where_the_folder_is_gone(path: Path) -> None:
 RECORDER = """
     import sys, time
     from cassette_kit import Echo
-    from ingot import Cassette, ask
-    with Cassette(sys.argv[1], sys.argv[3] if len(sys.argv) > 3 else "record"):
-        for n in range(50):
-            print(ask(str, f"Question {n}?", model=Echo()), flush=True)
-            time.sleep(float(sys.argv[2]))
+    from ingot import Cassette
+    from ways import EVERY
+    path, way, mode = sys.argv[1:]
+    with Cassette(path, mode):
+        for answer in EVERY[way](str, [f"Question {n}?" for n in range(50)], model=Echo()):
+            print(answer, flush=True)
+            time.sleep(0.002)
 """
 
 
-def killed(path: Path, seconds: float, *args: object) -> list[str]:
+def killed(path: Path, seconds: float, way: str = "whole", mode: str = "record") -> list[str]:
     """Record and kill; return the prompts whose answers were returned."""
     said = path.with_name("said")
     with said.open("w") as out:
-        process = child(RECORDER, path, 0.002, *args, stdout=out)
+        process = child(RECORDER, path, way, mode, stdout=out)
     while not said.stat().st_size and process.poll() is None:
         time.sleep(0.001)
     time.sleep(seconds)
@@ -403,14 +439,15 @@ def killed(path: Path, seconds: float, *args: object) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("count", [3, pytest.param(200, marks=pytest.mark.slow)])
-def test_no_paid_answer_is_lost_to_a_kill(tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize("way", ["whole", "streamed", "mapped"])
+@pytest.mark.parametrize("count", [2, pytest.param(200, marks=pytest.mark.slow)])
+def test_no_paid_answer_is_lost_to_a_kill(tmp_path: Path, count: int, way: str) -> None:
     """The next run has every answer that was returned, and pays only for the rest."""
     rng = random.Random(SEED)
     for n in range(count):
         path = tmp_path / f"{n}.json"
         old = recorded(path, ["before"])
-        returned = killed(path, rng.uniform(0, 0.35))
+        returned = killed(path, rng.uniform(0, 0.35), way)
         now = path.read_bytes()
         if len(returned) < 50:
             assert now == old
@@ -431,7 +468,7 @@ def test_a_refresh_that_is_killed_leaves_the_file_as_it_was(path: Path) -> None:
     with Cassette(path, "record"):
         ask(str, "Question 0?", model=Echo(lambda _: "old"))
     old = path.read_bytes()
-    killed(path, 0.02, "refresh")
+    killed(path, 0.02, mode="refresh")
     with Cassette(path, "record"):
         assert ask(str, "Question 0?", model=Bomb()) == "old"
 

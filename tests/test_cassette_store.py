@@ -12,7 +12,7 @@ import pytest
 from cassette_kit import Bomb, Echo, child, names
 
 from ingot import Cassette, Text, ask
-from ingot.cassette import locks
+from ingot import _locks as locks
 from ingot.cassette.errors import (
     CassetteError,
     CassetteFormatError,

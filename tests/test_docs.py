@@ -51,6 +51,7 @@ import ingot.errors
 import ingot.events
 import ingot.exec
 import ingot.provider
+import ingot.rill
 import ingot.testing
 import ingot.typenames
 from ingot import Cassette, Response, Usage, ask
@@ -75,7 +76,15 @@ LANGUAGES = {"python", "text", "console", "toml", "json"}
 PROGRAMS = {"bash": ("bash", "jq"), "javascript": ("node",)}
 """Languages of files that pages show, and what runs them."""
 
-MODULES = (ingot, ingot.events, ingot.exec, ingot.provider, ingot.testing, ingot.typenames)
+MODULES = (
+    ingot,
+    ingot.events,
+    ingot.exec,
+    ingot.provider,
+    ingot.rill,
+    ingot.testing,
+    ingot.typenames,
+)
 STAND_INS = {"openai": "openai", "openai-chat": "openai", "anthropic": "anthropic", "local": "open"}
 OWN_VARIABLES = {
     "INGOT_MODEL_DIR",
@@ -177,7 +186,8 @@ class Recording(Cassette):
 
     def __init__(self, page: Path, mode: str) -> None:
         way = page.relative_to(DOCS if page.is_relative_to(DOCS) else ROOT).with_suffix("")
-        super().__init__(RECORDINGS / f"{way}.json", mode, unused="fail")
+        path = RECORDINGS / f"{way}.json"
+        super().__init__(path, mode, unused="fail", stream="recorded")
         self.automatic = True  # a block that asks a provider of its own is not recorded
         self.own = RECORDINGS / way
         self.heard: list[Request] = []
@@ -582,6 +592,14 @@ def test_errors_of_cassettes_are_told() -> None:
     assert sorted(
         [f"`{cls.__name__}`", f"`{cls.code}`"] for cls in errors(cassette_errors)
     ) == sorted(row[:2] for row in told)
+
+
+def test_errors_of_runtimes_are_told() -> None:
+    """docs/reference/rill.md has each error of a runtime with its code."""
+    told = table(DOCS / "reference" / "rill.md", "Error")
+    assert sorted([f"`{cls.__name__}`", f"`{cls.code}`"] for cls in errors(ingot.rill)) == sorted(
+        row[:2] for row in told
+    )
 
 
 def test_tree_of_errors_is_told() -> None:

@@ -108,6 +108,14 @@ def test_an_extraction_finds_what_the_text_says() -> None:
     )
 
 
+def test_what_is_streamed_is_what_comes_whole() -> None:
+    """Greedy, so word for word; snapshots lead to it."""
+    with small.stream(list[str], "List three European capital cities.") as s:
+        *_, last = s
+
+    assert last == s.value == ["Paris", "London", "Berlin"]
+
+
 def test_prose_is_written_freely() -> None:
     """Not as JSON."""
     answer = small.answer(Text, "Say hello.")

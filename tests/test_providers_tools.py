@@ -242,7 +242,10 @@ def test_streamed_arguments_keep_their_digits() -> None:
             {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
             {"type": "message_stop"},
         ]
-        read = messages.response(messages.gather(events), provider="p", request_id=None)
+        gathering = messages.Gathering()
+        for event in events:
+            gathering.add(event)
+        read = messages.response(gathering.body(), provider="p", request_id=None)
         return [call.arguments for call in read.tool_calls]
 
     assert streamed('{"a": 1.1', '0, "b": 1e400}') == ['{"a": 1.10, "b": 1e400}']

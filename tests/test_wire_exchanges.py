@@ -79,7 +79,11 @@ def wired(cls: type[SDKProvider], wire: Wire) -> SDKProvider:
 
 
 CLASSES: dict[str, type[SDKProvider]] = {CHAT: OpenAIChat, RESPONSES: OpenAI, MESSAGES: Anthropic}
-GATHER = {CHAT: chat.gather, RESPONSES: responses.gather, MESSAGES: messages.gather}
+GATHERINGS: dict[str, Any] = {
+    CHAT: chat.Gathering,
+    RESPONSES: responses.Gathering,
+    MESSAGES: messages.Gathering,
+}
 WIRE_END = Wire()
 PROVIDERS = {api: wired(cls, WIRE_END) for api, cls in CLASSES.items()}
 
@@ -231,6 +235,15 @@ def events(sse: str) -> list[dict[str, Any]]:
     return found
 
 
+def gathered(api: str, told: list[dict[str, Any]]) -> dict[str, Any]:
+    """The body that the events of a stream are put together as."""
+    gathering = GATHERINGS[api]()
+    for event in told:
+        gathering.add(event)
+    body: dict[str, Any] = gathering.body()
+    return body
+
+
 def test_the_exchanges_are_all_there() -> None:
     """Every exchange is fed to one of the tests below."""
     assert (len(BODIES), len(STREAMS), len(REFUSED), len(ROWS)) == (285, 19, 3, 307)
@@ -249,7 +262,7 @@ def test_reads_bodies_as_the_vendor_does(api: str, sdk: dict[str, Any]) -> None:
 def test_gathers_a_stream_as_the_vendor_does(row: dict[str, Any], sdk: dict[str, Any]) -> None:
     """A stream is put together into the body that the vendor's own helpers put together."""
     expected = OBJECT[row["api"]](parsed(sdk[row["api"]], row))
-    body = GATHER[row["api"]](events(row["sse"]))
+    body = gathered(row["api"], events(row["sse"]))
 
     assert facts(PROVIDERS[row["api"]].decode(body)) == expected
 
@@ -266,7 +279,7 @@ def test_a_stream_that_stops_early_is_no_answer(row: dict[str, Any]) -> None:
     )
 
     for end in range(last):
-        response = PROVIDERS[row["api"]].decode(GATHER[row["api"]](told[:end]) or {"id": "x"})
+        response = PROVIDERS[row["api"]].decode(gathered(row["api"], told[:end]) or {"id": "x"})
         assert response.stop_reason is None
 
 
@@ -282,7 +295,7 @@ def test_keeps_every_block_for_the_next_turn(row: dict[str, Any], sdk: dict[str,
         expected = [
             block.model_dump(exclude_none=True) for block in parsed(sdk[MESSAGES], row).content
         ]
-        body = messages.gather(events(row["sse"]))
+        body = gathered(MESSAGES, events(row["sse"]))
     blocks = [dict(block) for block in PROVIDERS[MESSAGES].decode(body).blocks]
     if row["sse"] is not None:
         blocks = [{k: v for k, v in block.items() if v is not None} for block in blocks]
@@ -316,6 +329,40 @@ async def test_the_whole_awaited_path_reads_the_same(api: str) -> None:
     assert wrong == []
 
 
+async def awaited(provider: SDKProvider) -> list[Any]:
+    """All that a stream gives."""
+    return [piece async for piece in provider.astream(ASKED)]
+
+
+@pytest.mark.parametrize("row", STREAMS, ids=lambda row: row["id"])
+async def test_a_stream_is_read_as_it_comes(row: dict[str, Any]) -> None:
+    """Its pieces are the text of the reply, which is the one that the events are gathered as."""
+    provider = PROVIDERS[row["api"]]
+    WIRE_END.put(row)
+    expected = provider.decode(gathered(row["api"], events(row["sse"])), request_id="req_1")
+    for said in (list(provider.stream(ASKED)), await awaited(provider)):
+        *pieces, response = said
+
+        assert response == expected
+        assert "".join(pieces) == (expected.text or "")
+        assert len(pieces) > 1 or not expected.text
+
+
+@pytest.mark.parametrize("api", CLASSES)
+async def test_a_stream_that_comes_whole_reads_the_same(api: str) -> None:
+    """Of a server that does not stream, whatever it was asked."""
+    provider = PROVIDERS[api]
+    wrong = []
+    for row in (row for row in BODIES if row["api"] == api):
+        WIRE_END.put(row)
+        expected = provider.decode(row["response"], request_id="req_1")
+        said = [expected.text, expected] if expected.text else [expected]
+        if list(provider.stream(ASKED)) != said or await awaited(provider) != said:
+            wrong.append(row["id"])
+
+    assert wrong == []
+
+
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: row["id"])
 async def test_says_what_the_vendor_refused(row: dict[str, Any]) -> None:
     """A refused request is a protocol error with the vendor's own words, status and id."""
@@ -324,10 +371,15 @@ async def test_says_what_the_vendor_refused(row: dict[str, Any]) -> None:
     said = row["response"]["error"]
     with pytest.raises(errors.ProviderProtocolError) as sync:
         provider.send(ASKED)
-    with pytest.raises(errors.ProviderProtocolError) as awaited:
+    with pytest.raises(errors.ProviderProtocolError) as blocking_stream:
+        list(provider.stream(ASKED))
+    with pytest.raises(errors.ProviderProtocolError) as awaiting:
         await provider.asend(ASKED)
+    with pytest.raises(errors.ProviderProtocolError) as awaiting_stream:
+        await awaited(provider)
 
-    for error in (sync.value, awaited.value):
+    for raised in (sync, blocking_stream, awaiting, awaiting_stream):
+        error = raised.value
         assert error.message == f"{provider.name}: {said['message']}"
         assert error.status == row["status"]
         assert error.type == (said["code"] or said["type"])
@@ -459,7 +511,7 @@ def test_a_damaged_stream_is_read_or_refused(row: dict[str, Any]) -> None:
         trimmed = {k: v for k, v in event.items() if k != "response" or len(str(v)) < 3000}
         for other in damaged(trimmed):
             try:
-                body = GATHER[row["api"]]([*told[:index], other, *told[index + 1 :]])
+                body = gathered(row["api"], [*told[:index], other, *told[index + 1 :]])
                 PROVIDERS[row["api"]].decode(body)
             except errors.IngotError:
                 pass

@@ -75,8 +75,30 @@ def blocking_in_a_loop(t: Any, prompt: str, **given: Any) -> Answer[Any]:
     return asyncio.run(main())
 
 
+def streaming(t: Any, prompt: str, **given: Any) -> Answer[Any]:
+    """Listen in this thread, to the end."""
+    with ask.stream(t, prompt, **given) as s:
+        for _ in s:
+            pass
+        return s.answer
+
+
+def awaiting_a_stream(t: Any, prompt: str, **given: Any) -> Answer[Any]:
+    """Listen in a task, to the end."""
+
+    async def main() -> Any:
+        async with ask.aio.stream(t, prompt, **given) as s:
+            async for _ in s:
+                pass
+            return s.answer
+
+    return asyncio.run(main())
+
+
 WAYS: dict[str, Callable[..., Answer[Any]]] = {
     "blocking": blocking,
     "awaiting": awaiting,
     "notebook": blocking_in_a_loop,
+    "streaming": streaming,
+    "awaiting a stream": awaiting_a_stream,
 }

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from ingot._messages import Message
     from ingot._request import Attachment, Request
 
-__all__ = ["reading"]
+__all__ = ["UNBOUNDED", "reading"]
+
+UNBOUNDED = 16_000
+"""Tokens that an answer without a bound is taken to have, which is the vendors' default bound."""
 
 _BYTES = 2
 """Bytes of UTF-8 for one token; ordinary text has three or four, so this is from above."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from decimal import Decimal
 from functools import lru_cache
 from math import ceil
 from typing import TYPE_CHECKING
 
-from ingot._budget.estimate import reading
+from ingot._budget.estimate import UNBOUNDED, reading
 from ingot._budget.ledger import MICROS, NOTHING, Charge, Ledger, Need
 from ingot._budget.limits import DEFAULT_TURNS, Budget, open_ledgers
-from ingot._price import price
+from ingot._price import paid
 from ingot._response import Usage
 from ingot.errors import NotConfiguredError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from decimal import Decimal
 
     from ingot._budget.ledger import Limit
     from ingot._request import Request
@@ -29,14 +29,8 @@ __all__ = ["Meter", "meter_for"]
 _LEAST = 16
 """Tokens of an answer below which vendors refuse to be asked."""
 
-_UNBOUNDED = 16_000
-"""Tokens that an answer without a bound is taken to have, which is the vendors' default bound."""
-
 _SILENCE = 600.0
 """Seconds that a server may be silent where no timeout is set."""
-
-_FREE = ("local", "script")
-"""Providers whose tokens cost nothing."""
 
 _lock = threading.Lock()
 """Held while ledgers that asks share are read and written as one; that is a few sums."""
@@ -117,7 +111,7 @@ class Meter:
 
     def _need(self, request: Request) -> Need:
         read = reading(request) + self._hidden
-        write = _UNBOUNDED if request.max_tokens is None else request.max_tokens
+        write = UNBOUNDED if request.max_tokens is None else request.max_tokens
         if not self._priced or self._model is None:
             return Need(read, write)
         rate = _rate(self._model, read)
@@ -165,9 +159,9 @@ class Meter:
             return None
         if usage is None:
             return self._held.micros if self._model is not None else None
-        served = _dollars(model, usage)
+        served = paid(model, usage)
         if served is None and self._model is not None:
-            served = _dollars(self._model, usage)
+            served = paid(self._model, usage)
         return None if served is None else ceil(served * MICROS)
 
     def release(self) -> None:
@@ -216,17 +210,11 @@ def _finite(turns: int) -> Budget:
     return Budget(turns=turns)
 
 
-def _dollars(model: str, usage: Usage) -> Decimal | None:
-    if model.partition("/")[0] in _FREE:
-        return Decimal(0)
-    return price(model, usage)
-
-
 def _rate(model: str, read: int) -> tuple[int, Decimal] | None:
     """What reading costs, and each token that is written, in millionths of a dollar."""
-    fixed = _dollars(model, Usage(input_tokens=read))
+    fixed = paid(model, Usage(input_tokens=read))
     # Dollars for a million tokens are millionths of a dollar for one.
-    million = _dollars(model, Usage(input_tokens=read, output_tokens=MICROS))
+    million = paid(model, Usage(input_tokens=read, output_tokens=MICROS))
     if fixed is None or million is None:
         return None
     return ceil(fixed * MICROS), million - fixed

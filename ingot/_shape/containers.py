@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from ingot._json import Number, canonical, describe, is_array, is_object, join_keys, read
+from ingot._json import (
+    Number,
+    Unreadable,
+    canonical,
+    describe,
+    is_array,
+    is_object,
+    join_keys,
+    read,
+)
 from ingot._shape.plan import Leaf, Path, Plan, Problems
 from ingot.errors import Problem
 
-__all__ = ["Fields", "Listing", "Map", "Pairs", "Places", "Slot", "Under"]
+__all__ = ["Fields", "Listing", "Map", "Pairs", "Places", "Slot", "Under", "key_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +220,7 @@ class Pairs(Plan):
                 )
                 continue
             key = pair["key"]
-            name = key if isinstance(key, str) else _text(key)
+            name = key_text(key)
             if name in out:
                 problems.append(Problem((*path, index), f"the key `{name[:40]}` stands twice"))
             out[name] = self.value.decode(pair["value"], (*path, name), problems)
@@ -275,14 +285,18 @@ class Under(Plan):
         return {self.name: self.inner.unquote(value[self.name])}
 
 
-def _text(key: Any) -> str:
+def key_text(key: Any) -> str:
+    """Return the name in a map that *key*, that of a pair, stands for."""
+    if isinstance(key, str):
+        return key
     return key.text if isinstance(key, Number) else canonical(key)
 
 
 def _scalar(key: str, plan: Plan) -> Any:
     """The key of a map as *plan* has it: in JSON it is text, in T perhaps a number."""
     if plan.kind in ("a number", "a boolean"):
-        return read(key)[0]
+        with suppress(Unreadable):  # the key of another map, which is a member of the same union
+            return read(key)[0]
     return key
 
 

@@ -181,7 +181,7 @@ def _validate(
     try:
         if forbid:
             return adapter.validate_json(text, strict=True, extra="forbid", context=context)
-        return adapter.validate_json(text, strict=True, context=context)
+        return adapter.validator.validate_json(text, strict=True, context=context)
     except ValidationError as error:
         errors = error.errors(include_url=False)
         if errors[0]["type"] == "json_invalid" and not errors[0]["loc"]:

@@ -7,9 +7,10 @@ import threading
 from collections import OrderedDict
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ingot._shape.dialects import DIALECTS
+from ingot._shape.elements import elements_of
 from ingot._shape.format import Format
 from ingot._shape.reader import encode_value, natural, read_value, wire_text
 from ingot._shape.target import Target, target_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ingot._shape.content import Provenance
+    from ingot._shape.elements import Elements
     from ingot._shape.target import Namespace
 
 __all__ = ["Shape", "shape_of"]
@@ -35,6 +37,7 @@ class Shape:
     Attributes:
         target: What is known of T alone.
         dialect: The dialect that was asked for.
+        kind: `prose` is not constrained, free `json` is read as JSON, all else has a `schema`.
         constrained: Whether the server can hold the model to the schema; else the schema is shown
             instead.
         obstacles: Why it cannot; empty when it can.
@@ -44,6 +47,7 @@ class Shape:
     def __init__(self, target: Target, dialect: str) -> None:
         self.target = target
         self.dialect = dialect
+        self.kind = target.kind
         self.wire: Wire | None = None
         self.obstacles: tuple[str, ...] = ()
         self.constrained = False
@@ -60,15 +64,15 @@ class Shape:
     def __repr__(self) -> str:
         return f"<shape of {self.target.name} for {self.dialect}: {self.target.kind}>"
 
-    @property
-    def kind(self) -> Literal["prose", "json", "schema"]:
-        """Prose is not constrained, free JSON is read as JSON, all else has a schema."""
-        return self.target.kind
-
-    @property
+    @cached_property
     def descriptor(self) -> Any:
         """Ingot's own description of T, which stands for T in recordings."""
         return self.target.descriptor
+
+    @cached_property
+    def elements(self) -> Elements | None:
+        """How the elements of T are read one by one; None if T is no collection of one type."""
+        return elements_of(self.target, self.wire)
 
     @cached_property
     def schema_name(self) -> str:

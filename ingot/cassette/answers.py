@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ingot import errors
 from ingot._messages import ToolCall
 from ingot._response import Response, Usage
+from ingot._route import Route
 from ingot.cassette.rows import lines, text_of
 from ingot.errors import IngotError, ProviderError
 
@@ -24,6 +25,7 @@ __all__ = [
     "overcome_error",
     "replayed_error",
     "response_of",
+    "server_of",
 ]
 
 
@@ -90,6 +92,8 @@ def answer_of(response: Response, shape: Reading, plain: Reading, *, valid: bool
     if response.usage is not None:
         counts = {f.name: getattr(response.usage, f.name) for f in fields(response.usage)}
         out["usage"] = {name: count for name, count in counts.items() if count}
+    if response.route is not None:
+        out["route"] = response.route.to_json()
     told = {
         "cost": None if response.cost is None else f"{response.cost:f}",
         "served": response.model,
@@ -122,7 +126,8 @@ def response_of(answer: Mapping[str, Any], shape: Reading) -> Response:
         empty_reason=answer.get("empty"),
         explanation=text_of(answer["explanation"]) if "explanation" in answer else None,
         model=answer.get("served"),
-        kinds=tuple(answer.get("kinds", ())),
+        kinds=tuple(answer["kinds"]) if "kinds" in answer else (),
+        route=Route.from_json(answer["route"]) if "route" in answer else None,
         draft=answer.get("draft", False),
     )
 
@@ -153,6 +158,13 @@ def error_of(error: ProviderError) -> dict[str, Any]:
     if error.advice is not None:
         out["advice"] = error.advice
     return {"error": out}
+
+
+def server_of(asked: str, answer: Mapping[str, Any]) -> str:
+    """Return who gave *answer*, as `provider/model`, where *asked* is who was asked."""
+    routed = answer.get("route", {}).get("arm", asked)
+    provider, _, model = routed.partition("/")
+    return f"{provider}/{answer.get('served', model)}"
 
 
 def class_of(error: ProviderError) -> str:

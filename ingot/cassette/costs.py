@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingot._price import price
 from ingot._response import Usage
+from ingot.cassette.answers import server_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,5 +50,5 @@ def _cost(row: Row, answer: Mapping[str, Any]) -> Decimal | None:
         return Decimal()  # tools and people are not paid by the token
     if "usage" not in answer:
         return Decimal() if "error" in answer else None
-    provider, _, model = str(row.data.get("model", "")).partition("/")
-    return price(f"{provider}/{answer.get('served', model)}", Usage(**answer["usage"]))
+    model = server_of(str(row.data.get("model", "")), answer)
+    return price(model, Usage(**answer["usage"]))

@@ -31,7 +31,7 @@ class Gate:
         self.patterns = patterns
         self.max_bytes = max_bytes
         self._path = path
-        self._size = path.stat().st_size if path.exists() else 0
+        self._size: int | None = None
         self._scanner: Scanner | None = None
 
     def shown(self, line: str) -> str:
@@ -60,10 +60,16 @@ class Gate:
         found = self._scan({**row, "types": types, "answers": [answer]})
         if found is not None:
             raise CassetteSecretError(_dotted(found.path), found.kind, path=str(self._path))
-        size = self._measured([row, answer])
-        if self._size + size > self.max_bytes:
+        size = self._measured([row, answer]) + self._before()
+        if size > self.max_bytes:
             raise CassetteSizeError(self.max_bytes, str(row["site"]), path=str(self._path))
-        self._size += size
+        self._size = size
+
+    def _before(self) -> int:
+        """How many bytes the file had, and what was let through since."""
+        if self._size is None:  # most cassettes are only played
+            return self._path.stat().st_size if self._path.exists() else 0
+        return self._size
 
     def _measured(self, written: Any) -> int:
         """How many bytes *written* takes."""

@@ -276,6 +276,8 @@ def _error(told: Mapping[str, Any]) -> Block:
 def _facts(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer.get("served"):
         yield str(answer["served"])
+    if "route" in answer:
+        yield f"chosen by a router{' to learn' if answer['route'].get('exploring') else ''}"
     usage = answer.get("usage", {})
     if usage:
         cached = usage.get("cache_read_tokens", 0)

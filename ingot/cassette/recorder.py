@@ -17,7 +17,7 @@ from ingot.cassette.lanes import Order
 from ingot.cassette.ledger import Ledger
 from ingot.cassette.modes import MODES, Mode, is_meant, mode_of
 from ingot.cassette.store import Journal, load, recover, save
-from ingot.cassette.take import Take
+from ingot.cassette.take_streamed import StreamedTake
 from ingot.cassette.tape import Tape, is_same
 from ingot.cassette.veil import Veil
 
@@ -139,7 +139,7 @@ class Cassette:
             self.check()
         else:
             for other in self.ledger.errors:
-                if other is not error:
+                if other not in (error, error.__cause__):
                     error.add_note(f"before that, {other}")
 
     async def __aenter__(self) -> Self:
@@ -287,7 +287,7 @@ class Cassette:
 
     # One ask
 
-    def begin(self, request: Request, site: str, find: Find) -> Take:
+    def begin(self, request: Request, site: str, find: Find) -> StreamedTake:
         """
         Take the number of one ask, in the order of the calls.
 
@@ -301,7 +301,7 @@ class Cassette:
         key = key_of(parts)
         with self._lock:
             number = self._order.take(key)
-        return Take(self, parts, key, number, site, find, name=request.provider)
+        return StreamedTake(self, parts, key, number, site, find, name=request.provider)
 
     def is_refreshed(self, site: str, key: str) -> bool:
         """Whether a question is asked anew, by the pattern of `only`."""
@@ -334,21 +334,22 @@ class Cassette:
             CassetteKeyError: The row was edited.
         """
         tape = self.tape
-        row = tape.row(kind, key)
+        place = kind, key
+        row = tape.rows.get(place)
         if row is None:
             return None
         with self._lock:
             if not row.verified and not tape.is_genuine(row, parts):
                 raise CassetteKeyError(key, tape.actual_key(row), path=str(self.path))
-            played = self._played.get((kind, key), 0)
+            played = self._played.get(place, 0)
             answer = self._due(row, played, number, first)
             if answer is not None:
-                self._played[kind, key] = played + 1
+                self._played[place] = played + 1
             return answer
 
     def _due(self, row: Row, played: int, number: int, first: str) -> dict[str, Any] | None:
         answers = row.answers
-        if row.alike:
+        if len(answers) < 2 or row.alike:
             left = played < len(answers) or self.repeats == "last"
             return next(iter(answers.values()), None) if left else None
         if self._order.is_mixed(first):

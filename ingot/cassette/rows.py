@@ -178,14 +178,17 @@ def holds(row: Mapping[str, Any], types: Mapping[str, Any], parts: Mapping[str, 
     If it does not, its key must be looked at: parts that are seldom there are not compared, as
     Python takes numbers for equal that are written otherwise.
     """
-    return (
-        row.keys().isdisjoint(_SELDOM)
-        and _seldom(parts) == _ABSENT
-        and text_of(row["prompt"]) == parts["prompt"]
-        and (text_of(row["system"]) if "system" in row else None) == parts["system"]
-        and row["model"] == parts["model"]
-        and target_text(types[row["type"]]) == target_text(parts["target"])
-    )
+    try:
+        return (
+            row.keys().isdisjoint(_SELDOM)
+            and _seldom(parts) == _ABSENT
+            and text_of(row["prompt"]) == parts["prompt"]
+            and (text_of(row["system"]) if "system" in row else None) == parts["system"]
+            and row["model"] == parts["model"]
+            and target_text(types[row["type"]]) == target_text(parts["target"])
+        )
+    except (KeyError, TypeError, AttributeError):  # it is no row that ingot wrote
+        return False
 
 
 _SELDOM = ("context", "messages", "tools", "files", "params", "sample")
@@ -207,12 +210,14 @@ def _turn(message: Mapping[str, Any]) -> list[Any]:
 
 def is_row(value: Any) -> bool:
     """Whether *value* has what every row has."""
+    if not is_object(value):
+        return False
+    answers = value.get("answers")
     return (
-        is_object(value)
-        and isinstance(value.get("kind"), str)
+        isinstance(value.get("kind"), str)
         and isinstance(value.get("key"), str)
-        and is_array(value.get("answers"))
-        and all(map(_is_answer, value["answers"]))
+        and is_array(answers)
+        and all(map(_is_answer, answers))
     )
 
 

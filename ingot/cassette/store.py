@@ -8,9 +8,10 @@ import secrets
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from ingot._disk import append, beside, clear, replace, sync_folder
 from ingot._json import is_array, is_equal, is_object
+from ingot._locks import held, try_lock
 from ingot.cassette.errors import CassetteError, CassetteFormatError
-from ingot.cassette.locks import held, try_lock
 from ingot.cassette.rows import is_row
 from ingot.cassette.tape import VERSION, Row, Tape
 
@@ -51,7 +52,7 @@ def parse(data: bytes, path: Path) -> Tape:
         from ingot.cassette import upstream_file
 
         return upstream_file.read(text, path)
-    if "<<<<<<< " in text and any(line.startswith("<<<<<<< ") for line in text.split("\n")):
+    if "<<<<" in text and any(line.startswith("<<<<<<< ") for line in text.split("\n")):
         raise CassetteFormatError(
             "it has conflict markers", path=str(path), advice=f"ingot cassette resolve {path}"
         )
@@ -171,7 +172,7 @@ def save(path: Path, change: Callable[[Tape], Tape]) -> bytes:
 
 def _write(path: Path, data: bytes) -> None:
     if not path.exists() or path.read_bytes() != data:
-        _replace(path, data)
+        replace(path, data)
 
 
 def rewrite(path: Path, change: Callable[[bytes], bytes]) -> bytes:
@@ -189,7 +190,7 @@ def rewrite(path: Path, change: Callable[[bytes], bytes]) -> bytes:
         before = path.read_bytes() if path.exists() else b""
         data = change(before)
         if data != before:
-            _replace(path, data)
+            replace(path, data)
     return data
 
 
@@ -211,45 +212,8 @@ def _alone(path: Path) -> Generator[None]:
     """Hold the lock of *path*, and remove what those who died with it left half written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with held(path):
-        for name in _beside(path, f".{path.name}.tmp-"):
-            path.with_name(name).unlink(missing_ok=True)
+        clear(path)
         yield
-
-
-def _beside(path: Path, start: str) -> list[str]:
-    try:
-        names = os.listdir(path.parent)  # noqa: PTH208 (a path for each name takes ten times longer)
-        return sorted(name for name in names if name.startswith(start))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _replace(path: Path, data: bytes) -> None:
-    fresh = path.with_name(f".{path.name}.tmp-{os.getpid()}-{secrets.token_hex(4)}")
-    try:
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        fresh.replace(path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class Journal:
@@ -276,7 +240,7 @@ class Journal:
             try:
                 if not try_lock(self._descriptor):
                     raise OSError("its folder does not lock files")
-                _sync_folder(path.parent)
+                sync_folder(path.parent)
             except BaseException:
                 self.close()
                 raise
@@ -294,16 +258,9 @@ class Journal:
             CassetteError: It cannot be written; then the journal is as it was.
         """
         text = json.dumps(entry, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
-        line = memoryview(_bytes(text))
+        line = _bytes(text)
         with _told(self._cassette):
-            try:
-                left = line
-                while left:
-                    left = left[os.write(self._descriptor, left) :]
-                os.fsync(self._descriptor)
-            except BaseException:
-                os.ftruncate(self._descriptor, self._end)
-                raise
+            append(self._descriptor, line, self._end, os.fsync)
         self._end += len(line)
 
     def close(self, *, keep: bool = False) -> None:
@@ -321,7 +278,7 @@ _TRIAL = "-refresh"
 
 def journals(path: Path) -> list[Path]:
     """Journals of the cassette at *path*, those of living recorders too."""
-    return [path.with_name(name) for name in _beside(path, f"{path.name}.rec-")]
+    return [path.with_name(name) for name in beside(path, f"{path.name}.rec-")]
 
 
 def recover(path: Path, adopt: Callable[[dict[str, Any]], None] | None = None) -> int:
@@ -337,7 +294,7 @@ def recover(path: Path, adopt: Callable[[dict[str, Any]], None] | None = None) -
     Returns:
         The number of answers that were saved.
     """
-    if not (_beside(path, f"{path.name}.rec-") or _beside(path, f"{path.name}.lock")):
+    if not (beside(path, f"{path.name}.rec-") or beside(path, f"{path.name}.lock")):
         return 0
     dead: list[tuple[int, Path]] = []
     with _told(path):

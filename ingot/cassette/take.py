@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ingot._effects import Invocation
+from ingot._pieces import sizes_of
+from ingot._translation import Translation
 from ingot.cassette.answers import (
     answer_of,
     class_of,
@@ -29,7 +30,7 @@ from ingot.errors import ProviderError
 from ingot.provider import Performer, Provider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from ingot._calls import Toolbox
     from ingot._effects import Consult
@@ -63,11 +64,12 @@ class Take(Provider, Performer):
     # What an ask that is played never sets stands here, which spares it the time.
     _inner: tuple[Provider, str] | None = None
     _first: dict[str, Any] | None = None
-    _due: tuple[dict[str, Any], list[str]] | None = None
+    _due: dict[str, Any] | None = None
     _placed: Place | None = None
     _refused: CassetteError | None = None
     _failed: tuple[Request, str, ProviderError] | None = None
-    _paid: tuple[Request, str, Response] | None = None
+    _paid: tuple[Request, str, Response, Sequence[str]] | None = None
+    _played: Mapping[str, Any] | None = None
     _deeds: Deeds | None = None
 
     def __init__(
@@ -149,18 +151,18 @@ class Take(Provider, Performer):
         placed, self._placed = self._placed, None
         if placed is not None:
             return self._play_placed(placed, request, key)
-        if self._due is None:
-            taken = self._taken(request, key)
-            if taken is None:
-                return None
-            self._due = taken, list(taken.get("retried", ()))
-        answer, lost = self._due
+        answer = self._taken(request, key) if self._due is None else self._due
+        if answer is None:
+            return None
+        lost = answer.get("retried")
         if lost:
-            raise overcome_error(lost.pop(0))
+            self._due = {**answer, "retried": lost[1:]}
+            raise overcome_error(lost[0])
         self._due = None
         answer = self._cassette.veil.played(answer)
         if "error" in answer:
             raise replayed_error(answer)
+        self._played = answer
         return response_of(answer, self.shape)
 
     def _taken(self, request: Request, key: str) -> dict[str, Any] | None:
@@ -198,10 +200,16 @@ class Take(Provider, Performer):
             cassette.places.adopted(placed)
         return response_of(cassette.veil.played(answer), self.shape)
 
-    def _spoken(self) -> Shape:
-        """T in the dialect of the provider, which may not be that of an answer played before."""
-        shape = self.shaped(self._provider()[0].dialect)
-        return self.shape if shape.dialect == self.shape.dialect else shape
+    def _translation(self) -> Translation:
+        """To the dialect of the provider, which may not be that of an answer played before."""
+        provider, _ = self._provider()
+        return Translation(
+            dialect=self.dialect,
+            shape=self.shape,
+            provider=provider,
+            spoken=self.shaped(provider.dialect),
+            tools=self.tools,
+        )
 
     def _live(self, request: Request, key: str) -> Request:
         """The request as the provider gets it: with its names, its bound and its dialect."""
@@ -211,21 +219,7 @@ class Take(Provider, Performer):
             self._cassette.ready()
         bound = request.max_tokens
         bound = provider.default_max_tokens if bound is None else bound
-        spoken = self._spoken()
-        form = request.format
-        if spoken is not self.shape:
-            form = spoken.format(shown=provider.show_schema)
-        tools = request.tools
-        if self.tools is not None and tools and provider.dialect != self.dialect:
-            tools = self.tools.declarations(provider.dialect)
-        return replace(
-            request,
-            provider=provider.name,
-            model=model,
-            max_tokens=bound,
-            format=form,
-            tools=tools,
-        )
+        return self._translation().request(request, model=model, max_tokens=bound)
 
     def _keep(self, request: Request, key: str, answer: dict[str, Any]) -> None:
         """Record *answer*, or compare it with the recording; name who gave it."""
@@ -313,17 +307,14 @@ class Take(Provider, Performer):
         self._failed = (request, key, error)
         self._lost.append(class_of(error))
 
-    def _answered(self, request: Request, key: str, response: Response) -> Response:
+    def _answered(
+        self, request: Request, key: str, response: Response, pieces: Sequence[str] = ()
+    ) -> Response:
         self._failed = None
-        spoken, dialect = self._spoken(), self._provider()[0].dialect
-        if self.tools is not None and response.tool_calls and dialect != self.dialect:
-            response = self.tools.translated(response, dialect, self.dialect)
-        self._paid = (request, key, response)
-        if spoken is not self.shape and response.text is not None:
-            fits, tree = spoken.natural(response.text)
-            if fits:
-                return replace(response, text=self.shape.to_wire(tree))
-        return response
+        translation = self._translation()
+        response = translation.calls(response)
+        self._paid = (request, key, response, pieces)
+        return translation.text(response)
 
     def settle(self, request: Request, outcome: Outcome) -> None:
         """Record the reply, now that it is known whether it is an answer; tell the provider."""
@@ -334,15 +325,21 @@ class Take(Provider, Performer):
     def _record(self, *, valid: bool) -> None:
         if self._paid is None:
             return
-        (request, key, response), self._paid = self._paid, None
+        (request, key, response, pieces), self._paid = self._paid, None
         calls = bool(response.tool_calls)
-        answer = answer_of(response, self._spoken(), self.shaped("open"), valid=valid and not calls)
+        spoken = self._translation().spoken
+        answer = answer_of(response, spoken, self.shaped("open"), valid=valid and not calls)
         if calls and self.dialect != "open":
             answer["dialect"] = self.dialect  # in which their arguments are written
+        if pieces and self._cassette.stream == "recorded":
+            # As a text, which stays on one line of the file.
+            answer["cuts"] = " ".join(map(str, sizes_of(pieces, spaces="value" not in answer)))
         self._keep(request, key, answer)
 
     def finish(self, error: IngotError | None) -> None:
         """Record the error that the ask ended with, if the provider's request was the last."""
+        if self._inner is not None:
+            self._inner[0].finish(error)
         failed = self._failed
         if failed is not None and error is failed[2] and getattr(error, "is_reply", True):
             self._lost.pop()  # it is the last of them

@@ -11,6 +11,7 @@ from ingot._json import is_object
 from ingot._price import price
 from ingot._response import Usage
 from ingot._spelling import counted
+from ingot.cassette.answers import server_of
 from ingot.cassette.check import LARGE, Fault, faults
 from ingot.cassette.errors import CassetteError
 from ingot.cassette.secrets import Scanner
@@ -210,9 +211,8 @@ def usage_of(answer: Mapping[str, Any]) -> Usage | None:
 
 def cost_of(data: Mapping[str, Any], answer: Mapping[str, Any], used: Usage) -> Decimal | None:
     """What an answer cost: by the model that served it, else by the one that was asked."""
-    provider, slash, _ = str(data.get("model", "")).partition("/")
-    names = [f"{provider}/{answer['served']}"] if slash and answer.get("served") else []
-    names += [str(data["model"])] if slash else []
+    asked = str(data.get("model", ""))
+    names = (server_of(asked, answer), asked) if "/" in asked else ()
     return next((paid for name in names if (paid := price(name, used)) is not None), None)
 
 
@@ -246,9 +246,8 @@ def show_stats(files: Iterable[Path], *, whole: bool) -> None:
 
 
 def _model(row: Row) -> str:
-    served = [a["served"] for a in row.answers.values() if a.get("served")]
+    served = [answer for answer in row.answers.values() if answer.get("served")]
     asked = str(row.data.get("model", "–"))
-    provider, slash, name = asked.partition("/")
-    if not served or served[-1] == name:
+    if not served:
         return asked
-    return f"{provider}/{served[-1]}" if slash else str(served[-1])
+    return server_of(asked, served[-1]) if "/" in asked else str(served[-1]["served"])

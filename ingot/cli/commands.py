@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ingot.cli import cassette, exec_commands, exits, inputs, show
+from ingot.cli import cassette, exec_commands, exits, inputs, rill_commands, route_commands, show
 
 __all__ = ["app"]
 
@@ -22,6 +22,8 @@ _model = typer.Typer(help="The local model.", no_args_is_help=True, rich_markup_
 app.add_typer(_model, name="model")
 app.add_typer(cassette.app, name="cassette")
 app.add_typer(exec_commands.app, name="exec")
+app.add_typer(rill_commands.app, name="rill")
+app.add_typer(route_commands.app, name="route")
 
 _EXITS = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {says}" for code, says in exits.meanings())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ingot import errors
 from ingot.cassette.errors import CassetteError
 from ingot.cli import show
+from ingot.rill.errors import RillError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -68,6 +69,12 @@ CODES: tuple[tuple[int, tuple[type[Exception], ...], str], ...] = (
     (16, (errors.PolicyError,), "a policy denies what a tool does"),
     (17, (errors.ToolError, errors.ToolResultError), "a tool failed"),
     (18, (errors.FileAccessError,), "a file is missing, is no plain file, or lies elsewhere"),
+    (19, (RillError,), "a runtime that learns, or its state, cannot be used"),
+    (
+        20,
+        (errors.MapError, errors.StoreError),
+        "a run with many prompts stopped, or its store cannot be used",
+    ),
 )
 """Code, errors and meaning; the first row that an error is an instance of counts."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ingot._json import Unreadable
+from ingot._stdout import taken
 from ingot.errors import IngotError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def answer_on_stdout(answer: Callable[[str], str]) -> None:
     Raises:
         SystemExit: There is no answer.
     """
-    out = _taken()
+    out = taken()
     try:
         with redirect_stdout(sys.stderr):
             document = answer(_request())
@@ -51,18 +51,6 @@ def answer_on_stdout(answer: Callable[[str], str]) -> None:
         out.flush()
     except BrokenPipeError:
         _end(FAILED)
-
-
-def _taken() -> BinaryIO:
-    """Return what stdout is, and let stderr be stdout from now on, also for programs below."""
-    try:
-        number = sys.stdout.fileno()
-    except OSError:  # a stand-in without a descriptor
-        return sys.stdout.buffer
-    out = os.fdopen(os.dup(number), "wb")
-    os.dup2(sys.stderr.fileno(), number)
-    sys.stdout.flush()  # what was printed before goes there too
-    return out
 
 
 def _request() -> str:

@@ -7,10 +7,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ingot._json import Unreadable, describe, is_array, is_object
+from ingot._program import argv_of
 from ingot._record import record
 from ingot._serde import loads
 from ingot.exec.jsonable import plain
-from ingot.exec.program import Program, argv_of
+from ingot.exec.program import Program
 from ingot.exec.wire import (
     AssertReply,
     AssertRequest,
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Unpack
 
-    from ingot.exec.environment import Environment
-    from ingot.exec.program import Command
+    from ingot._program import Command, Environment
 
 __all__ = [
     "AssertOptions",

@@ -6,13 +6,14 @@ import os
 import signal
 from contextlib import suppress
 from errno import EAGAIN, EMFILE, ENFILE, ENOEXEC, ENOMEM
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ingot._json import Unreadable
 from ingot._process import Finished, arun, run
+from ingot._program import check_named
 from ingot._record import record
 from ingot.errors import NotConfiguredError
-from ingot.exec.environment import check_named, environment_of, secrets_in
+from ingot.exec.environment import environment_of, secrets_in
 from ingot.exec.errors import (
     ExecError,
     ExecExitError,
@@ -24,13 +25,11 @@ from ingot.exec.wire import trimmed
 from ingot.exec.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from ingot.exec.environment import Environment
+    from ingot._program import Environment
 
-__all__ = ["MAX_OUTPUT", "Command", "Program", "argv_of"]
-
-Command: TypeAlias = "str | Sequence[str]"
+__all__ = ["MAX_OUTPUT", "Program"]
 
 E = TypeVar("E", bound=ExecError)
 T = TypeVar("T")
@@ -43,30 +42,6 @@ _PASSING = (EAGAIN, EMFILE, ENFILE, ENOMEM)
 
 _SHOWN = 1_000
 """Characters of stderr that a message shows, the last ones."""
-
-
-def argv_of(command: Command) -> tuple[str, ...]:
-    """
-    Return the words of *command*; a text is split as a shell does it, and nothing is expanded.
-
-    Raises:
-        NotConfiguredError: There are none, a quote is not closed, or one is no text of the system.
-    """
-    import shlex
-
-    try:
-        words = tuple(shlex.split(command) if isinstance(command, str) else map(os.fspath, command))
-        os.fsencode("".join(words))
-    except (ValueError, TypeError):
-        raise NotConfiguredError(
-            "the command of a program is a text with its quotes closed, or a list of texts"
-        ) from None
-    if not words or not words[0] or any("\0" in word for word in words):
-        raise NotConfiguredError(
-            "there is no program to run: the command is empty",
-            advice="name it first, such as ['./provider.py', '--fast']",
-        )
-    return words
 
 
 @record

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from ingot._conceal import concealed
 from ingot._params import refuse_attachments
+from ingot._program import argv_of
 from ingot.errors import NotConfiguredError
 from ingot.exec.exchange import as_request, as_response
-from ingot.exec.program import MAX_OUTPUT, Program, argv_of
+from ingot.exec.program import MAX_OUTPUT, Program
 from ingot.exec.wire import ProviderReply, parse, write
 from ingot.exec.words import failure_of
 from ingot.provider import Provider
@@ -19,10 +20,9 @@ from ingot.provider import Provider
 if TYPE_CHECKING:
     import os
 
+    from ingot._program import Command, Environment
     from ingot._request import Request
     from ingot._response import Response
-    from ingot.exec.environment import Environment
-    from ingot.exec.program import Command
 
 __all__ = ["AnyProgram", "Exec"]
 

@@ -10,8 +10,8 @@ from ingot.exec.host import run_assert
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ingot._program import Command
     from ingot.exec.host import AssertOptions, Verdict
-    from ingot.exec.program import Command
 
 __all__ = ["check"]
 

@@ -12,7 +12,7 @@ from ingot_anthropic import messages
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ingot.provider import Request, Response
+    from ingot.provider import Gathering, Request, Response
 
 __all__ = ["DEFAULT_MODEL", "Anthropic"]
 
@@ -87,6 +87,10 @@ class Anthropic(SDKProvider):
             out["extra_body"] = {"temperature": request.temperature}
         merge_params(out, params, self.name)
         return out
+
+    def gathering(self) -> Gathering:
+        """Make what reads the events of a stream of a `message`."""
+        return messages.Gathering()
 
     def decode(self, body: Mapping[str, Any], *, request_id: str | None = None) -> Response:
         """Read a `message`."""

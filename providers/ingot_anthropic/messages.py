@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ingot.provider import (
     Response,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ingot.provider import Message, Request
 
-__all__ = ["IMAGES", "PDF", "arguments", "gather", "response"]
+__all__ = ["IMAGES", "PDF", "Gathering", "arguments", "response"]
 
 IMAGES = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
 PDF = "application/pdf"
@@ -198,63 +198,102 @@ def usage(counted: Any) -> Usage | None:
     )
 
 
-def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put the events of a stream together as the body that a whole-body call returns."""
-    body: dict[str, Any] = {}
-    blocks: dict[int, dict[str, Any]] = {}
-    written: dict[int, str] = {}
-    stop: str | None = None
-    ended = False
-    whole = True
-    for event in events:
+class Gathering:
+    """
+    Puts the events of a stream together as the body that a whole-body call returns.
+
+    Attributes:
+        asked: What a call is given beside its arguments, so that its reply streams.
+        ended: Whether the last event has come.
+        whole: The same.
+    """
+
+    asked: ClassVar[Mapping[str, Any]] = {"stream": True}
+
+    def __init__(self) -> None:
+        self.ended = self.whole = False
+        self._body: dict[str, Any] = {}
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._written: dict[tuple[int, str], list[str]] = {}
+        self._stop: str | None = None
+        self._torn = False
+
+    def add(self, event: Mapping[str, Any]) -> str:
+        """Take in the next event, and return what it adds to the answer's text."""
         kind = event.get("type")
         index = event["index"] if isinstance(event.get("index"), int) else None
-        if kind == "error":
-            return dict(event)
+        if kind == "content_block_delta":
+            return self._add(index, as_object(event.get("delta")))
+        if kind == "content_block_start" and index is not None:
+            block = self._blocks[index] = {**as_object(event.get("content_block"))}
+            return (as_text(block.get("text")) or "") if block.get("type") == "text" else ""
         if kind == "message_start":
-            body = {**as_object(event.get("message"))}
-        elif kind == "content_block_start" and index is not None:
-            blocks[index] = {**as_object(event.get("content_block"))}
-        elif kind == "content_block_delta":
-            whole &= index in blocks and _add(blocks[index], written, event)
+            self._body = {**as_object(event.get("message"))}
         elif kind == "message_delta":
-            delta = as_object(event.get("delta"))
-            stop = as_text(delta.get("stop_reason")) or stop
-            if delta.get("stop_details"):
-                body["stop_details"] = delta["stop_details"]
-            counted = {k: v for k, v in as_object(event.get("usage")).items() if v is not None}
-            body["usage"] = {**as_object(body.get("usage")), **counted}
-        elif kind == "message_stop":
-            ended = True
-    for index, text in written.items():
+            self._conclude(event)
+        elif kind == "error":
+            self._body = dict(event)
+        self.ended = self.whole = kind in ("message_stop", "error")
+        return ""
+
+    def _add(self, index: int | None, delta: Mapping[str, Any]) -> str:
+        """Add *delta* to its block; what is not as the protocol says leaves the reply torn."""
+        kind = delta.get("type")
+        block = None if index is None else self._blocks.get(index)
+        if index is None or block is None or not isinstance(kind, str):
+            self._torn = True
+        elif kind == "citations_delta":
+            block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
+        elif kind in _DELTAS:
+            name = _DELTAS[kind]
+            part = as_text(delta.get(name))
+            if part is None:
+                self._torn = True
+            else:
+                self._written.setdefault((index, name), []).append(part)
+                return part if kind == "text_delta" and block.get("type") == "text" else ""
+        return ""
+
+    def _conclude(self, event: Mapping[str, Any]) -> None:
+        delta = as_object(event.get("delta"))
+        self._stop = as_text(delta.get("stop_reason")) or self._stop
+        if delta.get("stop_details"):
+            self._body["stop_details"] = delta["stop_details"]
+        counted = {k: v for k, v in as_object(event.get("usage")).items() if v is not None}
+        self._body["usage"] = {**as_object(self._body.get("usage")), **counted}
+
+    def body(self) -> dict[str, Any]:
+        """
+        Return what came so far.
+
+        Without its last event, or a part of a block, it does not say why the model stopped.
+        """
+        if self._body.get("type") == "error":
+            return self._body
+        for (index, name), parts in self._written.items():
+            block = self._blocks[index]
+            if name == "partial_json":
+                _put_input(block, "".join(parts))
+            else:
+                block[name] = (as_text(block.get(name)) or "") + "".join(parts)
+        self._written.clear()
+        stop = self._stop if self.whole and not self._torn else None
+        content = [self._blocks[index] for index in sorted(self._blocks)]
+        return {**self._body, "content": content, "stop_reason": stop}
+
+
+def _put_input(block: dict[str, Any], text: str) -> None:
+    """Give a call its arguments, as they are if they are no JSON."""
+    if text:
         try:
-            if text:
-                blocks[index]["input"] = read_exactly(text)
+            block["input"] = read_exactly(text)
         except (ValueError, RecursionError):
-            blocks[index]["input"] = text
-    body["content"] = [blocks[index] for index in sorted(blocks)]
-    # Without its last event, or a part of a block, a stream is cut, whatever it said of the reason
-    # to stop.
-    body["stop_reason"] = stop if ended and whole else None
-    return body
+            block["input"] = text
 
 
-_DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
-
-
-def _add(block: dict[str, Any], written: dict[int, str], event: Mapping[str, Any]) -> bool:
-    """Add what *event* says to *block*; False if it is not what the protocol says."""
-    delta = as_object(event.get("delta"))
-    kind = delta.get("type")
-    if kind == "citations_delta":
-        block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
-        return True
-    name = "partial_json" if kind == "input_json_delta" else _DELTAS.get(str(kind))
-    if name is None:
-        return isinstance(kind, str)
-    part = as_text(delta.get(name))
-    if part is not None and kind == "input_json_delta":
-        written[event["index"]] = written.get(event["index"], "") + part
-    elif part is not None:
-        block[name] = (as_text(block.get(name)) or "") + part
-    return part is not None
+_DELTAS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from dataclasses import replace
@@ -13,9 +14,10 @@ from ingot_local import server, weights
 from ingot_openai import chat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncGenerator, Generator, Mapping
+    from pathlib import Path
 
-    from ingot.provider import Request, Response
+    from ingot.provider import Gathering, Request, Response
 
 __all__ = ["DEFAULT_MODEL", "Local"]
 
@@ -63,6 +65,10 @@ class _Loopback(SDKProvider):
             out["extra_body"] = {"repeat_penalty": 1.1}
         merge_params(out, request.params, self.name)
         return out
+
+    def gathering(self) -> Gathering:
+        """Make what reads a stream of `chat.completion.chunk`s."""
+        return chat.Gathering()
 
     def decode(self, body: Mapping[str, Any], *, request_id: str | None = None) -> Response:
         """Read a `chat.completion`, in which the model is called by the path of its file."""
@@ -126,15 +132,39 @@ class Local(Provider):
         there = await asyncio.to_thread(self._server, request)
         return await there.asend(request)
 
-    def _server(self, request: Request) -> _Loopback:
-        path = weights.locate(request.model)
+    def lacks(self, request: Request, model: str) -> str | None:
+        """Why *model* would refuse *request*: for attachments or tools, or for want of weights."""
+        try:
+            self._weights(request, model)
+        except NotConfiguredError as error:
+            return str(error)
+        return super().lacks(request, model)
+
+    def _weights(self, request: Request, model: str) -> Path:
+        path = weights.locate(model)
         if request.tools and path.name == weights.SMOLLM2.file:
             # It would answer as if none were on offer.
             raise NotConfiguredError(
                 f"{self.name}/{weights.NAME} has not learned to call tools",
                 advice="ask a model that has, such as local//path/to/one.gguf, or a vendor's",
             )
-        url = server.base_url(path)
+        return path
+
+    def stream(self, request: Request) -> Generator[str | Response]:
+        """Start the model's server unless it runs, and read its reply as it comes."""
+        yield from self._server(request).stream(request)
+
+    async def astream(self, request: Request) -> AsyncGenerator[str | Response]:
+        """Like `stream`, awaiting; the start of a server happens in a thread."""
+        import asyncio
+
+        there = await asyncio.to_thread(self._server, request)
+        async with contextlib.aclosing(there.astream(request)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    def _server(self, request: Request) -> _Loopback:
+        url = server.base_url(self._weights(request, request.model))
         with self._lock:
             there = self._servers.get(url)
             if there is None:

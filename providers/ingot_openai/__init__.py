@@ -10,7 +10,7 @@ from ingot_openai import chat, responses
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ingot.provider import Request, Response
+    from ingot.provider import Gathering, Request, Response
 
 __all__ = ["DEFAULT_MODEL", "OpenAI", "OpenAIChat"]
 
@@ -66,6 +66,10 @@ class OpenAIChat(SDKProvider):
         merge_params(out, request.params, self.name)
         return out
 
+    def gathering(self) -> Gathering:
+        """Make what reads a stream of `chat.completion.chunk`s."""
+        return chat.Gathering()
+
     def decode(self, body: Mapping[str, Any], *, request_id: str | None = None) -> Response:
         """Read a `chat.completion`."""
         return chat.response(body, provider=self.name, request_id=request_id)
@@ -94,6 +98,10 @@ class OpenAI(OpenAIChat):
         out = responses.arguments(request)
         merge_params(out, request.params, self.name)
         return out
+
+    def gathering(self) -> Gathering:
+        """Make what reads a stream of Responses, or of Chat Completions of another server."""
+        return responses.Gathering() if self.vendor else super().gathering()
 
     def decode(self, body: Mapping[str, Any], *, request_id: str | None = None) -> Response:
         """Read a `response`, or a `chat.completion` of another server."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ingot.provider import (
     Response,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ingot.provider import Message, Request
 
-__all__ = ["IMAGES", "PDF", "arguments", "gather", "messages", "response"]
+__all__ = ["IMAGES", "PDF", "Gathering", "arguments", "messages", "response"]
 
 IMAGES = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
 PDF = "application/pdf"
@@ -220,47 +220,96 @@ def _empty(message: Mapping[str, Any], calls: tuple[ToolCall, ...], spent: Usage
     return "thinking_only" if thought or all_thought else "blank"
 
 
-def gather(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put the chunks of a stream together as the body that a whole-body call returns."""
-    body: dict[str, Any] = {"object": "chat.completion", "choices": []}
-    message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None}
-    calls: dict[int, dict[str, Any]] = {}
-    stop: str | None = None
-    seen = False
-    for chunk in chunks:
-        for name in ("id", "model", "error"):
-            if chunk.get(name):
-                body[name] = chunk[name]
-        if chunk.get("usage"):
-            body["usage"] = chunk["usage"]
-        for choice in as_objects(chunk.get("choices")):
-            if choice.get("index", 0) != 0:
-                continue
-            seen = True
-            delta = as_object(choice.get("delta"))
-            for name in ("content", "refusal", "reasoning_content", "reasoning"):
-                part = _written(delta.get(name))
-                if part is not None:
-                    message[name] = (message.get(name) or "") + part
-            for call in as_objects(delta.get("tool_calls")):
-                _add_call(calls, call)
-            stop = as_text(choice.get("finish_reason")) or stop
-    if calls:
-        message["tool_calls"] = [calls[index] for index in sorted(calls)]
-    if seen:
-        body["choices"] = [{"index": 0, "message": message, "finish_reason": stop}]
-    return body
+class Gathering:
+    """
+    Puts the chunks of a stream together as the body that a whole-body call returns.
+
+    Attributes:
+        asked: What a call is given beside its arguments, so that its reply streams.
+        ended: Whether nothing is to be waited for; usage follows the last word, so only an error
+            ends a stream before its end.
+        whole: Whether the model has said why it stopped.
+    """
+
+    asked: ClassVar[Mapping[str, Any]] = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+    def __init__(self) -> None:
+        self.ended = self.whole = False
+        self._body: dict[str, Any] = {"object": "chat.completion", "choices": []}
+        self._said: dict[str, list[str]] = {}
+        self._calls: list[dict[str, Any]] = []
+        self._numbered: dict[int, dict[str, Any]] = {}
+        self._stop: str | None = None
+        self._begun = False
+
+    def add(self, event: Mapping[str, Any]) -> str:
+        """Take in the next chunk, and return what it adds to the answer's text."""
+        for name in ("id", "model", "usage", "error"):
+            if event.get(name):
+                self._body[name] = event[name]
+        self.ended = "error" in self._body
+        told = ""
+        for choice in as_objects(event.get("choices")):
+            if not choice.get("index"):
+                told += self._add(as_object(choice.get("delta")))
+                stop = as_text(choice.get("finish_reason"))
+                if stop and self._stop not in _CUT:
+                    self._stop = stop
+                self._begun = True
+        self.whole = self._stop is not None
+        return told
+
+    def _add(self, delta: Mapping[str, Any]) -> str:
+        told = ""
+        for name in delta.keys() & _SAID:
+            part = _written(delta[name])
+            if part is not None:
+                self._said.setdefault(name, []).append(part)
+                told = part if name == "content" else told
+        for call in as_objects(delta.get("tool_calls")):
+            self._add_call(call)
+        return told
+
+    def _add_call(self, part: Mapping[str, Any]) -> None:
+        """Add *part* to its call; some servers number none, and some give all the same number."""
+        number, its_id = part.get("index"), part.get("id")
+        function = as_object(part.get("function"))
+        if isinstance(number, int):
+            call = self._numbered.get(number)
+            begins = call is not None and bool(its_id) and call["id"] not in (None, its_id)
+        else:
+            call = self._calls[-1] if self._calls else None
+            begins = bool(its_id or function.get("name"))
+        if call is None or begins:
+            call = {"id": None, "name": [], "arguments": []}
+            self._calls.append(call)
+        if isinstance(number, int):
+            self._numbered[number] = call
+        call["id"] = its_id or call["id"]
+        for name in ("name", "arguments"):
+            call[name].append(as_arguments(function.get(name)))
+
+    def body(self) -> dict[str, Any]:
+        """Return what came so far."""
+        if not self._begun:
+            return self._body
+        said = {name: "".join(parts) for name, parts in self._said.items()}
+        message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None, **said}
+        if self._calls:
+            message["tool_calls"] = [_call(call) for call in self._calls]
+        choice = {"index": 0, "message": message, "finish_reason": self._stop}
+        return {**self._body, "choices": [choice]}
 
 
-def _add_call(calls: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
-    index = part.get("index")
-    if not isinstance(index, int):
-        # Some servers number no calls and send each whole, with its id.
-        index = len(calls) if part.get("id") else len(calls) - 1
-    call = calls.setdefault(
-        index, {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
-    )
-    function = as_object(part.get("function"))
-    call["id"] = part.get("id") or call["id"]
-    for name in ("name", "arguments"):
-        call["function"][name] += as_text(function.get(name)) or ""
+_SAID = {"content", "refusal", "reasoning_content", "reasoning"}
+
+_CUT = ("length", "content_filter")
+"""Reasons to stop that no later one makes good."""
+
+
+def _call(parts: Mapping[str, Any]) -> dict[str, Any]:
+    function = {name: "".join(parts[name]) for name in ("name", "arguments")}
+    return {"id": parts["id"], "type": "function", "function": function}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ingot.provider import (
     Response,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ingot.provider import Message, Request
 
-__all__ = ["arguments", "gather", "response"]
+__all__ = ["Gathering", "arguments", "response"]
 
 _UNFINISHED = {"incomplete", "in_progress", "queued", "cancelled"}
 
@@ -172,7 +172,7 @@ def _texts(items: list[dict[str, Any]]) -> tuple[str | None, str | None]:
     texts: list[str] = []
     refusals: list[str] = []
     for item in items:
-        if item.get("type") != "message" or item.get("phase") not in (None, "final_answer"):
+        if not _answers(item):
             continue
         for part in as_objects(item.get("content")):
             if part.get("type") == "output_text" and isinstance(part.get("text"), str):
@@ -180,6 +180,11 @@ def _texts(items: list[dict[str, Any]]) -> tuple[str | None, str | None]:
             elif part.get("type") == "refusal":
                 refusals.append(str(part.get("refusal") or ""))
     return ("".join(texts) if texts else None), (" ".join(refusals) if refusals else None)
+
+
+def _answers(item: Mapping[str, Any]) -> bool:
+    """Whether *item* is a part of the answer, and not what a model says along the way."""
+    return item.get("type") == "message" and item.get("phase") in (None, "final_answer")
 
 
 def _call(item: Mapping[str, Any]) -> ToolCall:
@@ -196,17 +201,42 @@ def _empty(kinds: tuple[str, ...], calls: tuple[ToolCall, ...]) -> str:
     return "thinking_only" if kinds and set(kinds) == {"reasoning"} else "blank"
 
 
-def gather(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put the events of a stream together as the body that a whole-body call returns."""
-    body: dict[str, Any] = {}
-    for event in events:
+class Gathering:
+    """
+    Finds in the events of a stream the body that a whole-body call returns; the last brings it.
+
+    Attributes:
+        asked: What a call is given beside its arguments, so that its reply streams.
+        ended: Whether the last event has come.
+        whole: The same.
+    """
+
+    asked: ClassVar[Mapping[str, Any]] = {"stream": True}
+
+    def __init__(self) -> None:
+        self.ended = self.whole = False
+        self._body: dict[str, Any] = {}
+        self._aside: set[str] = set()
+
+    def add(self, event: Mapping[str, Any]) -> str:
+        """Take in the next event, and return what it adds to the answer's text."""
         kind = event.get("type")
+        if kind == "response.output_text.delta":
+            aside = str(event.get("output_index")) in self._aside
+            return "" if aside else as_text(event.get("delta")) or ""
         if kind == "error":
-            return {"error": event.get("error") or dict(event)}
-        found = as_object(event.get("response"))
-        if found:
-            body = found
-            if kind in ("response.completed", "response.incomplete", "response.failed"):
-                return body
-    # The stream ended without its last event, so whatever came is not whole.
-    return {**body, "status": None}
+            self._body = {"error": event.get("error") or dict(event)}
+            self.ended = self.whole = True
+        elif kind == "response.output_item.added" and not _answers(as_object(event.get("item"))):
+            self._aside.add(str(event.get("output_index")))
+        elif isinstance(event.get("response"), dict):
+            self._body = as_object(event["response"])
+            self.ended = self.whole = kind in _LAST
+        return ""
+
+    def body(self) -> dict[str, Any]:
+        """Return what came so far; without its last event it is not whole, whatever it says."""
+        return self._body if self.whole else {**self._body, "status": None}
+
+
+_LAST = ("response.completed", "response.incomplete", "response.failed")

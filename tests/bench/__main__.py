@@ -22,8 +22,9 @@ from ingot._shape.shape import Shape, shape_of
 from ingot._shape.target import Target
 from ingot_anthropic import Anthropic
 from ingot_openai import OpenAI, OpenAIChat
-from tests.bench import cassettes
+from tests.bench import cassettes, mapping, peers, router, routing, streaming
 from tests.bench import exec as programs
+from tests.bench import rill as runtimes
 
 ROUNDS, CALLS = 15, 60
 
@@ -324,6 +325,12 @@ def main() -> None:
     imports()
     cassettes.main()
     programs.main()
+    runtimes.main()
+    streaming.main(report)
+    peers.main()
+    mapping.main()
+    router.main()
+    routing.main()
 
 
 if __name__ == "__main__":

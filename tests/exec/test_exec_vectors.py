@@ -11,6 +11,7 @@ import pytest
 
 from ingot import Retry, Text, ask
 from ingot._json import Unreadable
+from ingot._program import argv_of
 from ingot._row import Row, collect
 from ingot._serde import dumps, loads
 from ingot.errors import NotConfiguredError, ProviderError
@@ -31,7 +32,7 @@ from ingot.exec import (
 )
 from ingot.exec.errors import ExecStartError
 from ingot.exec.host import read_tests, read_verdict
-from ingot.exec.program import Program, argv_of
+from ingot.exec.program import Program
 from ingot.exec.wire import PROTOCOL, VARIABLE, Envelope, parse, write
 from ingot.exec.words import clamped, class_of, empty_reason, failure_of, stop_word
 

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, TypedDict, assert_type
 
 from pydantic import BaseModel, Field
 
-from ingot import Answer, Json, Markdown, Text, ask
+from ingot import Answer, AsyncStream, Json, Markdown, Objective, Route, Router, Stream, Text, ask
 from ingot.provider import Request, Usage
+from ingot.rill import Host
 
 
 class User(BaseModel):
@@ -94,6 +95,51 @@ async def awaited() -> None:
     assert_type(await asyncio.wait_for(ask.aio(User, "p"), 1), User)
 
 
+def streamed() -> None:
+    assert_type(ask.stream(list[str], "p"), Stream[list[str]])
+    assert_type(ask.stream(User | None, "p"), Stream[User | None])
+    assert_type(ask.stream("string[]", "p"), Stream[Any])
+    assert_type(ask[User].stream("p"), Stream[User])
+    assert_type(ask.using(seed=1).stream(Literal["a", "b"], "p"), Stream[Literal["a", "b"]])
+    assert_type(ask[User].using(seed=1).stream("p"), Stream[User])
+    with ask.stream(list[User], "p") as s:
+        assert_type(s, Stream[list[User]])
+        for snapshot in s:
+            assert_type(snapshot, Any)
+        for user in s.items():
+            assert_type(user, User)
+        assert_type(s.value, list[User])
+        assert_type(s.answer, Answer[list[User]])
+    with ask.stream(tuple[int, ...], "p") as numbers:
+        for number in numbers.items():
+            assert_type(number, int)
+    with ask.stream(set[str], "p") as names:
+        for name in names.items():
+            assert_type(name, str)
+    with ask.stream(Markdown, "p") as prose:
+        for piece in prose:
+            assert_type(piece, str)
+        assert_type(prose.value, Markdown)
+
+
+async def awaited_streams() -> None:
+    assert_type(ask.aio.stream(list[str], "p"), AsyncStream[list[str]])
+    assert_type(ask[User].aio.stream("p"), AsyncStream[User])
+    assert_type(ask.aio[User].stream("p"), AsyncStream[User])
+    async with ask.using(seed=1).aio.stream(list[User], "p") as s:
+        assert_type(s, AsyncStream[list[User]])
+        async for snapshot in s:
+            assert_type(snapshot, Any)
+        async for user in s.items():
+            assert_type(user, User)
+        assert_type(await s.finish(), list[User])
+        assert_type(s.value, list[User])
+        assert_type(s.answer, Answer[list[User]])
+    async with ask.aio.stream(Text, "p") as prose:
+        async for piece in prose:
+            assert_type(piece, str)
+
+
 def run() -> None:
     assert_type(asyncio.run(ask.aio(User, "p")), User)
 
@@ -104,3 +150,17 @@ def records(request: Request, usage: Usage, answer: Answer[User]) -> None:
     request.prompt = "p"  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
     answer.value = User(name="a")  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
     Usage(1)  # type: ignore[misc]  # pyright: ignore[reportCallIssue]
+
+
+def routed(answer: Answer[User]) -> None:
+    router = Router(
+        ["openai/x", "local/smollm2"],
+        Objective(cost=1),
+        features=lambda request: {"long": len(request.prompt) > 9},
+        prices={"openai/x": (1, 2.5)},
+    )
+    assert_type(ask.using(model=router)(list[str], "p"), list[str])
+    assert_type(answer.route, Route | None)
+    assert_type(answer.rate(1), bool)
+    Router(["openai/x"], runtime=Host(["./runtime"]))
+    Router(["openai/x"], strategy="best")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,123 @@
+"""
+What each arm is believed to be worth: a linear model whose weights drift.
+
+The figures of this module were set once, on simulated models; see docs/reference/learners.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ingot.rill.learner_columns import FULL, WIDTH
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ARMS", "Beliefs"]
+
+ARMS = 16
+"""Arms that are remembered at a time."""
+
+_NOISE = 0.16
+"""Variance of a reward around its mean: one that is 0 or 1 has 0.25 at the most."""
+
+_LEVEL = np.zeros(WIDTH)
+_LEVEL[0] = 1.0
+"""Weights of an arm of which nothing is known: the best reward there is, whatever the features."""
+
+_OPEN = np.full(WIDTH, 0.1)
+_OPEN[0] = 0.25
+"""Variance of each weight of an arm of which nothing is known; the first is that of its level."""
+
+_LASTS = np.full(WIDTH, 10_000.0)
+_LASTS[0] = 2_500.0
+"""
+Rewards, of whichever arm, after which about a third is left of what is known of a weight.
+
+The level lasts less: a model that becomes better or worse mostly does so at everything.
+"""
+
+_UPPER = np.triu_indices(WIDTH)
+"""Where the numbers stand that say all of a symmetric matrix."""
+
+
+class Beliefs:
+    """
+    For each arm, weights of the columns of a row, and how far they may be off.
+
+    The reward is taken to be linear in the row, with noise, and the weights to move at random from
+    reward to reward, drawn back to where they were when nothing was known. The best estimate under
+    these assumptions is a Kalman filter: it is ridge regression in which what was seen long ago
+    counts less and less. An arm that is never chosen is hoped for again in the end.
+
+    Args:
+        drift: How fast arms are taken to change, as a multiple of what is usual; 0 for arms that
+            never do.
+    """
+
+    def __init__(self, drift: float = 1.0) -> None:
+        self._fading = drift / _LASTS
+        self._weights = np.tile(_LEVEL, (ARMS, 1))
+        self._spread = np.tile(np.diag(_OPEN), (ARMS, 1, 1))
+        self._learned_at = np.zeros(ARMS, dtype=np.int64)
+
+    def expect(self, arms: int, row: bytes, now: int) -> tuple[list[float], list[float]]:
+        """
+        Return for each arm the reward that is expected, and the standard deviation of that.
+
+        Args:
+            arms: How many arms there are.
+            row: The features.
+            now: How many rewards were learned from, of whichever arm.
+        """
+        x = _numbers(row)
+        kept = np.exp(np.outer(self._learned_at[:arms] - now, self._fading))
+        seen = kept * x
+        expected = _LEVEL @ x + np.sum((self._weights[:arms] - _LEVEL) * seen, axis=1)
+        known = np.sum((self._spread[:arms] @ seen[:, :, None])[:, :, 0] * seen, axis=1)
+        variance = known + (1 - kept**2) @ (_OPEN * x * x)
+        # Rounding may leave a little less than nothing.
+        return expected.tolist(), np.sqrt(np.maximum(variance, 0.0)).tolist()
+
+    def learn(self, arm: int, row: bytes, reward: float, now: int) -> None:
+        """Learn that *arm* earned *reward* where *row* were the features."""
+        x = _numbers(row)
+        kept = np.exp((self._learned_at[arm] - now) * self._fading)
+        weights = _LEVEL + kept * (self._weights[arm] - _LEVEL)
+        spread = np.outer(kept, kept) * self._spread[arm] + np.diag((1 - kept**2) * _OPEN)
+        gain = spread @ x
+        variance = _NOISE + gain @ x
+        self._weights[arm] = weights + gain * ((reward - weights @ x) / variance)
+        self._spread[arm] = spread - np.outer(gain, gain) / variance
+        self._learned_at[arm] = now
+
+    def weights(self, arm: int) -> list[float]:
+        """The weight of each column for *arm*."""
+        weights: list[float] = self._weights[arm].tolist()
+        return weights
+
+    def dump(self, arm: int) -> tuple[bytes, int]:
+        """Return all that is believed of *arm*, as doubles, and when it was learned."""
+        numbers = np.concatenate((self._weights[arm], self._spread[arm][_UPPER]))
+        return numbers.astype("<f8").tobytes(), int(self._learned_at[arm])
+
+    def load(self, arm: int, numbers: bytes, learned_at: int) -> None:
+        """
+        Believe of *arm* what `dump` returned.
+
+        Raises:
+            ValueError: It is of another size, or not finite.
+        """
+        read: NDArray[np.float64] = np.frombuffer(numbers, dtype="<f8")
+        if len(read) != WIDTH + len(_UPPER[0]) or not np.isfinite(read).all():
+            raise ValueError("no beliefs of an arm")
+        self._weights[arm] = read[:WIDTH]
+        self._spread[arm][_UPPER] = read[WIDTH:]
+        self._spread[arm].T[_UPPER] = read[WIDTH:]
+        self._learned_at[arm] = learned_at
+
+
+def _numbers(row: bytes) -> NDArray[np.float64]:
+    return np.frombuffer(row, dtype=np.int8) / FULL

@@ -1,0 +1,49 @@
+"""What the tests of routers share: a runtime that keeps what it is told, and routers upon it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ingot.rill.deciders import decider_of
+from ingot.rill.router import Router
+from ingot.rill.runtime import Runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ingot.provider import Provider
+
+__all__ = ["Told", "router"]
+
+
+class Told(Runtime):
+    """A runtime in memory that keeps the requests that it got."""
+
+    def __init__(self, decides: str = "fallback") -> None:
+        super().__init__(None, decider_of(decides))
+        self.requests: list[dict[str, Any]] = []
+
+    def answer(self, line: bytes) -> bytes:
+        self.requests.append(json.loads(line)["request"])
+        return super().answer(line)
+
+    def of(self, method: str) -> list[dict[str, Any]]:
+        """The requests of one method, in order."""
+        return [body for body in self.requests if body["method"] == method]
+
+    @property
+    def contexts(self) -> list[dict[str, Any]]:
+        """What was to be decided, in order."""
+        return [body["context"] for body in self.of("decide")]
+
+    @property
+    def lessons(self) -> list[tuple[int, float]]:
+        """What was learned, in order: the arm and its reward."""
+        return [(body["selectedArm"], body["reward"]) for body in self.of("feedback")]
+
+
+def router(models: Iterable[str | Provider], **given: Any) -> tuple[Router, Told]:
+    """A router that asks the first of *models* first, and what it told its runtime."""
+    told = Told()
+    return Router(models, runtime=told, **given), told

@@ -1,0 +1,103 @@
+"""Asking a runtime: the same questions for threads and for tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import warnings
+
+import pytest
+from runtime_kit import opened
+
+from ingot.rill.client import Client
+from ingot.rill.decider import Counters
+from ingot.rill.errors import RillProcessError, RillRefusedError
+from ingot.rill.runtime import Runtime
+
+
+def test_each_question_can_be_awaited() -> None:
+    """With the same answers as where it is not."""
+
+    async def awaited() -> list[object]:
+        async with opened(None) as client:
+            decision = await client.adecide({}, seed=1)
+            return [
+                (await client.ahandshake()).capabilities,
+                (await client.ahealth()).healthy,
+                decision.output,
+                await client.afeedback(decision.id, 0, 1.0),
+                await client.aobserve({}),
+                (await client.ainspect())["completedDecisions"],
+                await client.areset(),
+                await client.asnapshot(),
+            ]
+
+    with opened(None) as client:
+        decision = client.decide({}, seed=1)
+        plain = [
+            client.handshake().capabilities,
+            client.health().healthy,
+            decision.output,
+            client.feedback(decision.id, 0, 1.0),
+            client.observe({}),
+            client.inspect()["completedDecisions"],
+            client.reset(),
+            client.snapshot(),
+        ]
+
+    assert asyncio.run(awaited()) == plain
+    assert json.loads(plain[-1])["feedback"] == 0
+
+
+def test_many_tasks_share_a_client() -> None:
+    """Each gets what it asked for."""
+
+    async def asked(client: Client) -> None:
+        decision = await client.adecide({})
+        await client.afeedback(decision.id, 0, 1.0)
+        with pytest.raises(RillRefusedError):
+            await client.afeedback(decision.id, 0, 1.0)
+
+    async def all_of_them() -> int:
+        async with opened(None) as client:
+            await asyncio.gather(*(asked(client) for _ in range(50)))
+            completed: int = (await client.ainspect())["completedDecisions"]
+            return completed
+
+    assert asyncio.run(all_of_them()) == 50
+
+
+class Falling(Runtime):
+    """A runtime whose next answers are lost, as many as are told."""
+
+    falls = 0
+
+    def answer(self, line: bytes) -> bytes:
+        answer = super().answer(line)
+        if self.falls:
+            self.falls -= 1
+            raise RillProcessError(self.name, "fell")
+        return answer
+
+
+def test_whoever_wants_to_be_told_of_restarts_is() -> None:
+    """And is not warned as well."""
+    runtime, told = Falling(None, Counters()), list[str]()
+    with Client(runtime, on_restart=lambda restart: told.append(str(restart))) as client:
+        client.observe({})
+        runtime.falls = 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert client.observe({}) is None  # it was taken note of
+
+    assert told == ["the runtime fell; it was started again, and has lost nothing"]
+
+
+def test_a_runtime_that_falls_each_time_is_given_up() -> None:
+    """After as many starts as are wished for."""
+    runtime = Falling(None, Counters())
+    with Client(runtime, restarts=1) as client:
+        runtime.falls = 2
+        with pytest.raises(RillProcessError, match="fell"):
+            client.health()
+        assert runtime.falls == 0

@@ -1,0 +1,510 @@
+"""`ask.map`: many prompts, results in order, one failure loses nothing, and nothing runs on."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import multiprocessing
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+from doubles import Double
+
+from ingot import (
+    Cassette,
+    Configured,
+    Failure,
+    MapError,
+    NotConfiguredError,
+    ProviderAuthError,
+    ProviderProtocolError,
+    ProviderUnavailableError,
+    Retry,
+    Text,
+    UnsupportedTypeError,
+    ask,
+)
+from ingot.testing import Script
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+
+def prompts(count: int) -> list[str]:
+    return [f"number {n}" for n in range(count)]
+
+
+def failing(*places: int, error: Callable[[], Exception] | None = None) -> Callable[[str], Any]:
+    """What replies with the number of a prompt, and fails at some."""
+
+    def reply(prompt: str) -> Any:
+        number = int(prompt.split()[-1])
+        if number not in places:
+            return number
+        return ProviderProtocolError("no") if error is None else error()
+
+    return reply
+
+
+def later(*places: int, seconds: float = 0.03) -> Callable[[str], float]:
+    """Some prompts take a while."""
+    return lambda prompt: seconds if int(prompt.split()[-1]) in places else 0.0
+
+
+def both(t: Any, given: Any, **said: Any) -> Iterator[list[Any]]:
+    """All results, blocking and awaited."""
+
+    async def awaited() -> list[Any]:
+        return [one async for one in ask.aio.map(t, given, **said)]
+
+    yield list(ask.map(t, given, **said))
+    yield asyncio.run(awaited())
+    yield ask.map(t, given, **said).list()
+
+
+# What comes out
+
+
+def test_results_come_in_the_order_of_the_prompts() -> None:
+    """However long each takes."""
+    for results in both(int, prompts(9), model=Double(seconds=later(0, 4)), concurrency=3):
+        assert results == list(range(9))
+
+
+def test_unordered_results_come_as_they_are_finished() -> None:
+    """What takes longest comes last."""
+    double = Double(seconds=later(0))
+    for results in both(int, prompts(5), model=double, concurrency=5, ordered=False):
+        assert results[-1] == 0
+        assert sorted(results) == list(range(5))
+
+
+def test_no_more_are_in_flight_than_said() -> None:
+    """The cap is reached, and held."""
+    double = Double(seconds=0.005)
+
+    ask.map(int, prompts(20), model=double, concurrency=4).list()
+
+    assert double.peak == 4
+
+
+def test_no_prompts_give_no_results() -> None:
+    """An empty run is over at once."""
+    for results in both(int, [], model=Double()):
+        assert results == []
+
+
+def test_prompts_may_bring_context_of_their_own() -> None:
+    """What a mapping says goes for its prompt, what the map was given for the others."""
+    with Script(["a", "b"]) as script:
+        items = [{"prompt": "one", "context": {"note": "own"}}, {"prompt": "two"}]
+        ask.map(Text, items, concurrency=1, context={"note": "of all"}).list()
+
+    assert [request.context for request in script.heard] == [
+        (("note", "own"),),
+        (("note", "of all"),),
+    ]
+
+
+def test_a_configured_ask_and_one_of_a_type_map_too() -> None:
+    """Settings and type are theirs."""
+    double = Double(failing())
+
+    assert ask[int].map(prompts(2), model=double).list() == [0, 1]
+    assert ask.using(model=double).map(int, prompts(2)).list() == [0, 1]
+    assert ask.using(model=double)[Literal[0, 1]].map(prompts(2)).list() == [0, 1]
+
+
+def test_forward_references_are_those_of_the_caller() -> None:
+    """A class of a function may be named in a text."""
+
+    @dataclass
+    class Point:
+        x: int
+
+    with Script([[{"x": 1}], []]):
+        assert ask.map(list["Point"], ["a", "b"], concurrency=1).list() == [[Point(1)], []]
+
+
+# Drawing
+
+
+def test_prompts_are_drawn_as_results_are_taken() -> None:
+    """At most twice the concurrency ahead of what was handed out."""
+    drawn = []
+
+    def source() -> Iterator[str]:
+        for prompt in prompts(1000):
+            drawn.append(prompt)
+            yield prompt
+
+    with ask.map(int, source(), model=Double(), concurrency=4) as results:
+        assert drawn == []
+        for count, _ in zip(range(1, 50), results, strict=False):
+            assert len(drawn) <= count + 2 * 4
+
+    assert len(drawn) < 100
+
+
+def test_prompts_are_drawn_in_the_thread_that_takes_results() -> None:
+    """A cursor of a database belongs to its thread."""
+    threads = set()
+
+    def source() -> Iterator[str]:
+        for prompt in prompts(20):
+            threads.add(threading.current_thread())
+            yield prompt
+
+    list(ask.map(int, source(), model=Double()))
+
+    assert threads == {threading.current_thread()}
+
+
+def test_a_slow_source_holds_back_no_result() -> None:
+    """What was answered is handed out before the next prompt is there."""
+    come = asyncio.Event()
+
+    async def source() -> AsyncIterator[str]:
+        yield "number 1"
+        await come.wait()
+        yield "number 2"
+
+    async def taken() -> list[int]:
+        results = ask.aio.map(int, source(), model=Double())
+        first = await anext(results)
+        come.set()
+        return [first, await anext(results)]
+
+    assert asyncio.run(taken()) == [1, 2]
+
+
+def test_a_source_that_fails_ends_the_run_with_its_own_error() -> None:
+    """Nothing is left in flight."""
+    double = Double(seconds=60)
+
+    def source() -> Iterator[str]:
+        yield from prompts(2)
+        raise KeyError("gone")
+
+    with pytest.raises(KeyError):
+        ask.map(int, source(), model=double).list()
+
+    assert double.now == 0
+
+
+def test_list_is_not_held_back_by_a_straggler() -> None:
+    """As it keeps all anyway, it draws on while the first result is still missing."""
+    waiting = threading.Event()
+    double = Double(seconds=lambda p: 0.05 if p == "number 0" else 0.0)
+
+    def source() -> Iterator[str]:
+        for prompt in prompts(50):
+            if prompt == "number 49":
+                waiting.set()
+            yield prompt
+
+    results = ask.map(int, source(), model=double, concurrency=2)
+
+    assert results.list() == list(range(50))
+    assert waiting.is_set()
+
+
+# Failures
+
+
+def test_a_failure_is_an_object_in_its_place() -> None:
+    """It keeps place, prompt and error."""
+    for results in both(int, prompts(4), model=Double(failing(2)), on_error="return"):
+        failure = results.pop(2)
+
+        assert results == [0, 1, 3]
+        assert isinstance(failure, Failure)
+        assert (failure.index, failure.prompt) == (2, "number 2")
+        assert isinstance(failure.error, ProviderProtocolError)
+
+
+def test_a_prompt_that_cannot_be_said_is_its_own_failure() -> None:
+    """It is found before anything is sent, and loses no other."""
+    one, two, three = ask.map(
+        int, ["number 1", " ", "number 3"], model=Double(), on_error="return"
+    ).list()
+
+    assert (one, three) == (1, 3)
+    assert isinstance(two, Failure)
+
+
+def test_the_first_failure_ends_the_run() -> None:
+    """What was completed is on the exception, and nothing more is asked."""
+    double = Double(failing(3), seconds=later(*range(4, 100), seconds=60))
+
+    with pytest.raises(MapError) as caught:
+        ask.map(int, prompts(100), model=double, concurrency=4).list()
+
+    assert (caught.value.index, caught.value.prompt) == (3, "number 3")
+    assert isinstance(caught.value.__cause__, ProviderProtocolError)
+    assert caught.value.completed == {0: 0, 1: 1, 2: 2}
+    assert double.now == 0
+    assert len(double.heard) <= 4 + 3
+
+
+def test_a_failure_ends_the_run_though_an_earlier_result_is_missing() -> None:
+    """Whoever waits for the first is told of the second at once."""
+    double = Double(failing(1), seconds=later(0, seconds=60))
+
+    with pytest.raises(MapError):
+        next(ask.map(int, prompts(2), model=double))
+
+    assert double.now == 0
+
+
+@pytest.mark.parametrize("on_error", ["raise", "return"])
+def test_what_no_prompt_can_mend_ends_the_run(on_error: Any) -> None:
+    """A key that is turned down is turned down for all."""
+    double = Double(failing(0, error=lambda: ProviderAuthError("no")), later(*range(1, 9)))
+
+    with pytest.raises(MapError) as caught:
+        ask.map(int, prompts(100), model=double, on_error=on_error, concurrency=2).list()
+
+    assert isinstance(caught.value.__cause__, ProviderAuthError)
+    assert len(double.heard) <= 3
+
+
+def test_what_cannot_be_asked_for_is_refused_at_once() -> None:
+    """Before a prompt is drawn."""
+    with pytest.raises(UnsupportedTypeError):
+        ask.map(bytes, iter(()), model=Double())
+
+
+def test_an_exit_out_of_an_ask_is_one_of_the_caller() -> None:
+    """It is raised where the results are taken, not lost in another thread."""
+    with pytest.raises(SystemExit):
+        ask.map(int, prompts(3), model=Double(lambda _: SystemExit(3))).list()
+
+
+def test_retries_take_no_second_place() -> None:
+    """What is tried again waits in its own."""
+    left = [1, 1]
+
+    def reply(prompt: str) -> Any:
+        return ProviderUnavailableError("busy") if left and left.pop() else 7
+
+    double = Double(reply, seconds=0.002)
+    retry = Retry(attempts=3, wait=lambda _: 0.0)  # type: ignore[arg-type]
+
+    assert ask.map(int, prompts(6), model=double, concurrency=2, retry=retry).list() == [7] * 6
+    assert double.peak == 2
+
+
+# Ending
+
+
+def test_a_run_that_is_left_is_closed() -> None:
+    """By its block, by hand, or when it is dropped."""
+    double = Double(seconds=later(*range(1, 50), seconds=60))
+    with ask.map(int, prompts(50), model=double) as results:
+        assert next(results) == 0
+    assert double.now == 0
+
+    results = ask.map(int, prompts(50), model=double)
+    assert next(results) == 0
+    del results
+    gc.collect()
+    until = time.monotonic() + 5
+    while double.now and time.monotonic() < until:
+        time.sleep(0.005)
+    assert double.now == 0
+
+
+def test_a_closed_run_is_over() -> None:
+    """What it had finished can still be had."""
+    results = ask.map(int, prompts(2), model=Double(seconds=later(0)), concurrency=1)
+    assert next(results) == 0  # the second was drawn meanwhile
+    while not results.completed:
+        results._woken.wait(5)  # noqa: SLF001 (the second is on its way)
+
+    results.close()
+
+    assert list(results) == []
+    assert results.completed == {1: 1}
+
+
+def test_leaving_an_awaited_run_cancels_it() -> None:
+    """Also by the cancellation of whoever waits; no task is left."""
+    double = Double(seconds=60)
+
+    async def left() -> int:
+        async with ask.aio.map(int, prompts(50), model=double) as results:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(anext(results), 0.02)
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(left()) == 1
+    assert double.now == 0
+
+
+def test_an_awaited_run_that_is_dropped_stops() -> None:
+    """Nobody takes its results, so nobody should pay for them."""
+    double = Double(seconds=later(*range(1, 50), seconds=60))
+
+    async def dropped() -> int:
+        results = ask.aio.map(int, prompts(50), model=double)
+        assert await anext(results) == 0
+        del results
+        gc.collect()
+        await asyncio.sleep(0.01)
+        return double.now
+
+    assert asyncio.run(dropped()) == 0
+
+
+INTERRUPTED = """
+    import signal, sys, threading, time
+    sys.path.insert(0, {tests!r})
+    from doubles import Double
+    from ingot import ask
+
+    double = Double(seconds=lambda p: 60 if p == "number 0" else 0.0)
+    results = ask.map(int, [f"number {{n}}" for n in range(9)], model=double)
+    threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
+    try:
+        results.list()
+    except KeyboardInterrupt:
+        print(results.completed, double.now)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_ends_the_run_and_keeps_what_is_done() -> None:
+    """Ctrl-C reaches the caller, and nothing goes on behind its back."""
+    code = textwrap.dedent(INTERRUPTED).format(tests=str(Path(__file__).parent))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
+    )
+
+    assert done.stdout == f"{ {n: n for n in range(1, 9)} } 0\n"
+    assert done.stderr == ""
+
+
+# Where it runs
+
+
+def test_a_map_blocks_beside_a_running_loop() -> None:
+    """As in a notebook."""
+
+    async def cell() -> list[int]:
+        return ask.map(int, prompts(3), model=Double()).list()
+
+    assert asyncio.run(cell()) == [0, 1, 2]
+
+
+def test_a_script_of_the_caller_replies_in_the_order_of_the_prompts() -> None:
+    """It is found though another thread asks."""
+    with Script([1, 2, 3]) as script:
+        assert ask.map(int, ["a", "b", "c"], concurrency=1).list() == [1, 2, 3]
+
+    assert [request.prompt for request in script.heard] == ["a", "b", "c"]
+
+
+def test_equal_prompts_are_recorded_in_their_order(tmp_path: Path) -> None:
+    """And are played so, whichever is finished first."""
+    path = tmp_path / "answers.json"
+    count = iter(range(10))
+    double = Double(lambda _: next(count))
+    with Cassette(path, "record", in_ci=True):
+        recorded = ask.map(int, ["same"] * 5, model=double, concurrency=1).list()
+
+    def played(concurrency: int) -> list[int]:
+        with Cassette(path, "replay"):
+            return ask.map(int, ["same"] * 5, model=double, concurrency=concurrency).list()
+
+    assert recorded == [0, 1, 2, 3, 4]
+    assert played(1) == recorded
+    assert played(5) == recorded
+    assert len(double.heard) == 5
+
+
+def mapped(asked: Configured[int]) -> list[int]:
+    """Is run in a process of a pool."""
+    return asked.map(prompts(3), model=Double()).list()
+
+
+def test_a_pool_of_processes_can_run_asks() -> None:
+    """Settings travel; clients and keys do not."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        asked = ask[int].using(api_key="sk-secret", temperature=0.5)
+
+        assert pool.submit(repr, asked).result() == "ask[int].using(temperature=0.5)"
+        assert pool.submit(mapped, asked).result() == [0, 1, 2]
+        assert pool.submit(repr, ask).result() == repr(ask)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"concurrency": 0}, "concurrency must be a whole number"),
+        ({"concurrency": True}, "concurrency must be a whole number"),
+        ({"on_error": "ignore"}, "on_error must be 'raise' or 'return'"),
+        ({"rate": "fast"}, "such as '500/min'"),
+        ({"rate": "0/min"}, "above 0"),
+        ({"ordered": "yes"}, "ordered must be True or False, not 'yes'"),
+        ({"progress": 1}, "progress must be False or True"),
+        ({"concurency": 3}, "map takes no 'concurency'; did you mean 'concurrency'"),
+        ({"temprature": 3}, "map takes no 'temprature'; did you mean 'temperature'"),
+        ({"temperature": "hot"}, "temperature must be"),
+    ],
+)
+def test_what_is_meant_otherwise_is_told(given: dict[str, Any], told: str) -> None:
+    """Before anything is asked."""
+    with pytest.raises(TypeError, match=told):
+        ask.map(int, prompts(1), model=Double(), **given)
+
+
+@pytest.mark.parametrize("given", ["one text", {"prompt": "p"}, 7])
+def test_prompts_are_several(given: Any) -> None:
+    """A single text would be asked letter by letter."""
+    with pytest.raises(TypeError, match="not one"):
+        ask.map(int, given, model=Double())
+
+
+@pytest.mark.parametrize(
+    ("item", "told"),
+    [({"promt": "p"}, "did you mean 'prompt'"), ({"context": {}}, "has no 'prompt'")],
+)
+def test_a_mapping_that_is_no_prompt_is_told(item: dict[str, Any], told: str) -> None:
+    """It is a fault of the program, which no result stands for."""
+    with pytest.raises(TypeError, match=told):
+        ask.map(int, [item], model=Double(), on_error="return").list()
+
+
+def test_prompts_that_are_awaited_are_for_async_code() -> None:
+    """The error says what is."""
+
+    async def source() -> AsyncIterator[str]:
+        yield "p"
+
+    with pytest.raises(TypeError, match=r"ask\.aio\.map"):
+        ask.map(int, source(), model=Double())  # type: ignore[call-overload]
+
+
+def test_nothing_to_ask_with_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the ways out."""
+    monkeypatch.delenv("INGOT_MODEL", raising=False)
+    with pytest.raises(MapError) as caught:
+        ask.map(int, prompts(3), model="nowhere/x", on_error="return").list()
+
+    assert isinstance(caught.value.__cause__, NotConfiguredError)
+    assert "installed:" in str(caught.value)

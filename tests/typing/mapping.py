@@ -1,0 +1,35 @@
+"""What runs of many asks infer, asserted for mypy and pyright; never run."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, assert_type
+
+from pydantic import BaseModel
+
+from ingot import Failure, ask
+from ingot._map.blocking import Map
+
+
+class User(BaseModel):
+    name: str
+
+
+def f() -> None:
+    assert_type(ask.map(list[str], ["p"]), Map[list[str]])
+    assert_type(ask.map(User, ["p"]).list(), list[User])
+    for one in ask.map(User, ["p"], on_error="return"):
+        assert_type(one, User | Failure)
+    for x in ask[User].map([{"prompt": "p", "context": {"a": 1}}], concurrency=3, model="a/b"):
+        assert_type(x, User)
+    assert_type(ask.map(int | None, ["p"]).list(), list[int | None])
+    assert_type(
+        ask.using(model="a/b").map(Literal["a", "b"], (str(i) for i in range(3))).list(),
+        list[Literal["a", "b"]],
+    )
+    assert_type(ask.map("string[]", ["p"]).list(), list[Any])
+
+
+async def g() -> None:
+    async for x in ask.aio.map(User, ["p"], on_error="return"):
+        assert_type(x, User | Failure)
+    assert_type(await ask[User].aio.map(["p"]).list(), list[User])
