@@ -83,6 +83,7 @@ class Answer(Generic[T]):
 
         Raises:
             ValueError: *score* is not from 0 to 1.
+            RillError: What the router learns with cannot be used any more.
         """
         if not 0 <= score <= 1:
             raise ValueError(f"a score is a number from 0 to 1, not {score!r:.80}")

@@ -108,6 +108,9 @@ class Beside:
         loop: The loop.
         thread: Where it runs.
         end: Cancels what is left in the loop and ends it, without waiting for that.
+
+    Raises:
+        OSError: There can be no loop, as where too many files are open.
     """
 
     def __init__(self) -> None:
@@ -121,11 +124,16 @@ class Beside:
         ended: list[BaseException] = []  # the thread must not hold this object itself
 
         def work() -> None:
-            with asyncio.Runner() as runner:
-                try:
-                    runner.run(serve())
-                except BaseException as error:  # noqa: BLE001 (it is raised in the thread that waits)
-                    ended.append(error)  # before its tasks are cancelled
+            try:
+                with asyncio.Runner() as runner:
+                    try:
+                        runner.run(serve())
+                    except BaseException as error:  # noqa: BLE001 (raised in the thread that waits)
+                        ended.append(error)  # before its tasks are cancelled
+            except OSError as error:  # no file is left for a loop
+                if begun.done():
+                    raise
+                begun.set_exception(error)
 
         self._ended = ended
         self.thread = threading.Thread(target=work, name="ingot tools", daemon=True)

@@ -95,8 +95,12 @@ def stream(flow: Flow, provider: Provider) -> Generator[Step]:
                     with _timed(effect), closing(provider.stream(effect.request)) as pieces:
                         for done in pieces:
                             if isinstance(done, str):
-                                effect.told = True
+                                effect.told += len(done)
+                                paused = time.perf_counter()
                                 yield done
+                                effect.seconds -= time.perf_counter() - paused
+                                if effect.check is not None:
+                                    effect.check()
                     _check_whole(done, provider)
                 else:
                     done = _done(effect, provider)
@@ -129,8 +133,12 @@ async def astream(flow: Flow, provider: Provider) -> AsyncGenerator[Step]:
                         async with aclosing(provider.astream(effect.request)) as pieces:
                             async for done in pieces:
                                 if isinstance(done, str):
-                                    effect.told = True
+                                    effect.told += len(done)
+                                    paused = time.perf_counter()
                                     yield done
+                                    effect.seconds -= time.perf_counter() - paused
+                                    if effect.check is not None:
+                                        effect.check()
                     _check_whole(done, provider)
                 else:
                     done = await _adone(effect, provider)
@@ -183,12 +191,12 @@ async def _adone(effect: Wait | Settle | Call | Consult | Emit, provider: Provid
 
 @contextmanager
 def _timed(effect: Send) -> Generator[None]:
-    """Write how long it took to send and to read the reply, whoever read it."""
+    """Add how long it took to send and to read the reply."""
     began = time.perf_counter()
     try:
         yield
     finally:
-        effect.seconds = time.perf_counter() - began
+        effect.seconds += time.perf_counter() - began
 
 
 def _check_whole(last: object, provider: Provider) -> None:

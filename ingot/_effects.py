@@ -82,17 +82,21 @@ class Send:
 
     Attributes:
         request: What is sent.
-        seconds: How long it took, either way; the driver writes it.
-        told: Whether a piece of the reply was handed on; such a request is not sent again. The
-            driver writes it.
+        seconds: How long it took, either way, without the time that whoever was handed a piece
+            took for it; the driver writes it.
+        told: Characters of the reply that were handed on; if there are any, the request is not
+            sent again. The driver writes it.
         kept: Whether the caller took something out of the reply that cannot be taken back; then
             the model is not asked for another. Who hands pieces on writes it.
+        check: Raises what keeps the reply from being read on; called between pieces. None for
+            nothing.
     """
 
     request: Request
     seconds: float = 0.0
-    told: bool = False
+    told: int = 0
     kept: bool = False
+    check: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,14 +202,14 @@ class _Ask:
             attempt += 1
             request = self.request
             allowed = request if meter is None else (yield from _allowed(request, meter))
-            self.sent = sent = Send(allowed)
+            self.sent = sent = Send(allowed, check=None if meter is None else meter.watch)
             self.attempts += 1
             try:
                 response: Response = yield sent
             except BaseException as error:
                 self.seconds += sent.seconds
                 if meter is not None:
-                    meter.release()
+                    meter.release(sent.told)
                 if not isinstance(error, ProviderError):
                     raise
                 yield from self._lost(error, attempt, self.seconds - began)

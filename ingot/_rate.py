@@ -10,6 +10,8 @@ __all__ = ["Per", "Rate", "rate_of"]
 
 Per: TypeAlias = Literal["s", "min", "h"]
 
+_RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*/\s*(s|min|h)\s*", re.ASCII)
+
 _SECONDS: dict[Per, float] = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
@@ -48,7 +50,7 @@ class Rate:
         return 0.0 if bound is None else _SECONDS[self.per] / bound
 
 
-def rate_of(said: Rate | str) -> Rate:
+def rate_of(said: object) -> Rate:
     """
     Return the rate that *said* is, such as `500/min`, which counts requests.
 
@@ -57,7 +59,9 @@ def rate_of(said: Rate | str) -> Rate:
     """
     if isinstance(said, Rate):
         return said
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(s|min|h)\s*", said)
+    found = _RATE.fullmatch(said) if isinstance(said, str) else None
     if found is None:
-        raise ValueError("such as '500/min', with s, min or h; or Rate(requests=…, tokens=…)")
+        raise ValueError(
+            "write it as '500/min', with s, min or h, or as Rate(requests=…, tokens=…)"
+        )
     return Rate(requests=float(found[1]), per=found[2])  # type: ignore[arg-type]  # of the pattern

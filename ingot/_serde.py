@@ -19,9 +19,14 @@ __all__ = ["Ordered", "check_depth", "dumps", "loads", "pretty"]
 _U64 = 2**64 - 1
 _I64 = -(2**63)
 _DIGITS = len(str(_I64))
+_EXACT = 16
+"""Characters, point and all, of a fraction that one division gives as exactly as `float` does."""
+
 _I32 = 2**31 - 1
 _POWERS = 308
 """The greatest power of ten that a float can hold."""
+
+_TENS = tuple(float(f"1e{power}") for power in range(_POWERS + 1))
 
 _BITS = 1024
 """Bits of the greatest integer that a float can come near to."""
@@ -139,16 +144,21 @@ def _text(value: Any, margin: str | None, *, sort: bool) -> str:
     if write is not None:
         return write(value)
     inner = None if margin is None else margin + "  "
-    if isinstance(value, list | tuple):
+    if not is_object(value):
+        if not isinstance(value, list | tuple):
+            return _text_of_own_class(value)
         items = cast("list[Any]", value)
         return _block("[]", [_text(item, inner, sort=sort) for item in items], margin)
-    if not is_object(value):
-        return _text_of_own_class(value)
     names = [key if type(key) is str else _name(key) for key in value]
     if sort and not isinstance(value, Ordered):
         names.sort()
     colon = ":" if margin is None else ": "
-    parts = [_quoted(name) + colon + _text(value[name], inner, sort=sort) for name in names]
+    parts: list[str] = []
+    for name in names:
+        part = value[name]
+        write = _WRITERS.get(part.__class__)  # most have no parts, and are spared one more call
+        text = _text(part, inner, sort=sort) if write is None else write(part)
+        parts.append(f"{_quoted(name)}{colon}{text}")
     return _block("{}", parts, margin)
 
 
@@ -215,6 +225,8 @@ def _integer(text: str) -> int | float:
 
 
 def _fraction(text: str) -> float:
+    if len(text) <= _EXACT and "e" not in text and "E" not in text:
+        return float(text)
     digits, _, exponent = text.lstrip("-").lower().partition("e")
     whole, _, fraction = digits.partition(".")
     significand, left = _take(0, whole)
@@ -252,11 +264,11 @@ def _scaled(significand: int, exponent: int) -> float:
     if exponent > _POWERS:
         return float("inf")
     if exponent >= 0:
-        return number * float(f"1e{exponent}")
+        return number * _TENS[exponent]
     while number and exponent < -_POWERS:
         number /= 1e308
         exponent += _POWERS
-    return number / float(f"1e{-exponent}") if number else 0.0
+    return number / _TENS[-exponent] if number else 0.0
 
 
 def _constant(text: str) -> float:

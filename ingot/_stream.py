@@ -30,6 +30,7 @@ class _Listener(Generic[T_co]):
     def __init__(self, asked: Question) -> None:
         self._name = asked.shape.target.name
         self._state = "not entered"
+        self._reading = False
         self._partial = _partial_of(asked)
         self._said: list[str] = []
         self._shown: Any = None
@@ -53,7 +54,10 @@ class _Listener(Generic[T_co]):
 
         It stays after an error. None before there is any.
         """
-        return "".join(self._said) if self._partial is None else self._partial.snapshot
+        if self._partial is not None:
+            return self._partial.snapshot
+        self._said[:] = ["".join(self._said)]  # once for each piece, however often it is asked for
+        return self._said[0]
 
     # What is heard
 
@@ -132,6 +136,19 @@ class _Listener(Generic[T_co]):
         if self._state == "left" and self._answer is None:
             raise RuntimeError("this stream was left before its end, so there is no answer")
 
+    def _claim(self) -> None:
+        """
+        Begin a step.
+
+        Raises:
+            RuntimeError: It is not open, or another thread or task is reading it.
+            Exception: It failed before, with this very error.
+        """
+        self._check()
+        if self._reading:
+            raise RuntimeError("this stream is being read by another thread or task; only one can")
+        self._reading = True
+
     def _fail(self, error: BaseException) -> None:
         """Remember *error*, which ended the steps; an interrupt only leaves them."""
         if not isinstance(error, Exception):
@@ -188,9 +205,14 @@ class Stream(_Listener[T_co]):
         self.close()
 
     def close(self) -> None:
-        """Leave the answer where it is, and close the connection."""
+        """
+        Leave the answer where it is, and close the connection.
+
+        While another thread waits for the next piece, that happens when the piece has come.
+        """
         self._state = "left"
-        self._steps.close()
+        if not self._reading:
+            self._steps.close()
 
     @overload
     def __iter__(self: Stream[Text] | Stream[Markdown]) -> Iterator[str]: ...
@@ -206,12 +228,16 @@ class Stream(_Listener[T_co]):
 
     def _step(self) -> bool:
         """Hear the next step, and say whether it gives anything new to show."""
-        self._check()
+        self._claim()
         try:
             return self._hear(next(self._steps))
         except BaseException as error:
             self._fail(error)
             raise
+        finally:
+            self._reading = False
+            if self._state == "left":
+                self._steps.close()
 
     @overload
     def items(self: Stream[Collection[X]]) -> Iterator[X]: ...
@@ -276,9 +302,14 @@ class AsyncStream(_Listener[T_co]):
         await self.close()
 
     async def close(self) -> None:
-        """Leave the answer where it is, and close the connection."""
+        """
+        Leave the answer where it is, and close the connection.
+
+        While another task waits for the next piece, that happens when the piece has come.
+        """
         self._state = "left"
-        await self._steps.aclose()
+        if not self._reading:
+            await self._steps.aclose()
 
     @overload
     def __aiter__(self: AsyncStream[Text] | AsyncStream[Markdown]) -> AsyncIterator[str]: ...
@@ -294,12 +325,16 @@ class AsyncStream(_Listener[T_co]):
 
     async def _step(self) -> bool:
         """Hear the next step, and say whether it gives anything new to show."""
-        self._check()
+        self._claim()
         try:
             return self._hear(await anext(self._steps))
         except BaseException as error:
             self._fail(error)
             raise
+        finally:
+            self._reading = False
+            if self._state == "left":
+                await self._steps.aclose()
 
     @overload
     def items(self: AsyncStream[Collection[X]]) -> AsyncIterator[X]: ...

@@ -11,13 +11,13 @@ import typer.main
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 REPLAYED = {"test_live.py"}
 """Files whose tests ask the local model, and are answered from cassettes unless told otherwise."""
 
 # `make test-all` looks longer.
-settings.register_profile("quick", max_examples=40, deadline=None)
+settings.register_profile("quick", max_examples=25, deadline=None)
 settings.load_profile("quick")
 
 
@@ -36,7 +36,14 @@ def commands_are_made_once() -> Iterator[None]:
         yield
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     """Spare the collector what lives until the end: thousands of tests, and all modules."""
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(10_000, 10, 10)  # what a test leaves behind is small, and soon gone
+        gc.enable()

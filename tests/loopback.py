@@ -144,6 +144,7 @@ class Loopback:
         with pytest.MonkeyPatch.context() as patch:
             # A client reads all certificates of the system when it is made; none is needed here.
             patch.setenv("SSL_CERT_DIR", os.devnull)
+            patch.delenv("SSL_CERT_FILE", raising=False)
             try:
                 yield self
             finally:

@@ -10,10 +10,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -151,23 +147,26 @@ def room_of(name: str) -> str:
     return name if any(name in floor for floor in FLOORS) else name.partition(".")[0]
 
 
-def nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those that only type checkers read."""
-    for child in ast.iter_child_nodes(tree):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            for other in child.orelse:
-                yield other
-                yield from nodes(other)
-            continue
-        yield child
-        yield from nodes(child)
+@functools.cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of *path* but those that only type checkers read."""
+    found: list[ast.AST] = []
+    todo: list[ast.AST] = [tree_of(path)]
+    while todo:
+        node = todo.pop()
+        found.append(node)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            todo += node.orelse
+        else:
+            todo += ast.iter_child_nodes(node)
+    return tuple(found)
 
 
 @functools.cache
 def imports(path: Path) -> frozenset[str]:
     """Modules of ingot that *path* imports, wherever in it."""
     found: set[str] = set()
-    for node in nodes(tree_of(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -234,12 +233,12 @@ def test_a_module_is_one_idea() -> None:
 def doors(path: Path) -> set[str]:
     """What *path* touches of the world."""
     touched: set[str] = set()
-    for node in nodes(tree_of(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             touched |= {alias.name for alias in node.names} & WORLD.keys()
         elif isinstance(node, ast.ImportFrom) and node.module in WORLD:
             touched.add(node.module)
-        elif isinstance(node, ast.Attribute) and ast.unparse(node) == "os.environ":
+        elif isinstance(node, ast.Attribute) and node.attr == "environ":
             touched.add("os.environ")
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             touched |= {node.func.id} & WORLD.keys()

@@ -146,6 +146,21 @@ def test_a_request_that_failed_is_no_turn() -> None:
     assert (1, 1) == (ledger.spent.turns, ledger.spent.tokens)
 
 
+def test_a_reply_that_broke_off_is_paid_for() -> None:
+    """What was read, and at most a token for each character that came; no more than was allowed."""
+    meter = meter_for(Budget(tokens=10_000, cost=1))
+    meter.before(REQUEST, PRICED)
+    meter.release(50)
+    spent = meter.ledger.spent
+    assert (1, READ + 50) == (spent.turns, spent.tokens)
+    assert Decimal(READ + 5 * 50) / 10**6 == spent.cost
+
+    meter.before(REQUEST, PRICED)
+    meter.release(5000)
+
+    assert 2 * READ + 50 + 1000 == meter.ledger.spent.tokens
+
+
 # Tokens
 
 
@@ -349,6 +364,20 @@ def test_seconds_that_have_passed_end_the_ask() -> None:
     assert 0 == meter.seconds_left
 
 
+def test_seconds_are_watched_while_a_reply_comes() -> None:
+    """By whoever reads it, where there is a limit."""
+    clock = Clock()
+    meter = meter_for(Budget(seconds=30), clock=clock)
+    meter.before(REQUEST, None)
+    assert meter.watch is not None
+    meter.watch()
+    clock.now += 31
+    with pytest.raises(BudgetExceededError, match="is spent"):
+        meter.watch()
+
+    assert meter_for(Budget(tokens=1)).watch is None
+
+
 def test_the_default_timeout_is_kept_where_there_is_time() -> None:
     """It is ten minutes."""
     sent = meter_for(Budget(seconds=3600)).before(REQUEST, None)
@@ -492,7 +521,11 @@ def test_many_threads_never_overspend() -> None:
 
 
 ACTS = st.lists(
-    st.tuples(st.integers(0, 3), st.sampled_from(["ok", "fails", "unknown"]), st.floats(0, 1)),
+    st.tuples(
+        st.integers(0, 3),
+        st.sampled_from(["ok", "fails", "breaks off", "unknown"]),
+        st.floats(0, 1),
+    ),
     max_size=40,
 )
 
@@ -524,6 +557,8 @@ def test_no_order_of_events_overspends(
             request = sent.pop(number)
             if end == "fails":
                 meter.release()
+            elif end == "breaks off":
+                meter.release(int(5000 * share))
             elif end == "unknown":
                 meter.after(None, PRICED)
             else:

@@ -191,7 +191,9 @@ PROGRAM = """
     from cassette_kit import Echo, Bomb
     import sys
     from ingot import ask
-    print(ask(str, sys.argv[1], model={"echo": Echo, "bomb": Bomb}[sys.argv[2]]()))
+    model = {"echo": Echo, "bomb": Bomb}[sys.argv[1]]()
+    for prompt in sys.argv[2:]:
+        print(ask(str, prompt, model=model))
 """
 
 
@@ -200,12 +202,11 @@ def test_the_environment_names_a_cassette_and_its_mode(path: Path) -> None:
     named = {"INGOT_CASSETTE": str(path)}
     record = clean(**named, INGOT_CASSETTE_MODE="record")
     for prompt in ("a", "b"):
-        assert ended(child(PROGRAM, prompt, "echo", env=record)) == f"{prompt}\n"
-        assert ended(child(PROGRAM, prompt, "bomb", env=clean(**named))) == f"{prompt}\n"
-    missed = child(PROGRAM, "c", "bomb", env=clean(**named))
-    _, err = missed.communicate()
+        assert ended(child(PROGRAM, "echo", prompt, env=record)) == f"{prompt}\n"
+    missed = child(PROGRAM, "bomb", "a", "b", "c", env=clean(**named))
+    out, err = missed.communicate()
 
-    assert missed.returncode == 1
+    assert (missed.returncode, out) == (1, "a\nb\n")
     assert "CassetteMissError" in err
     assert names(path.parent) == ["a.json"]
 
@@ -216,7 +217,7 @@ def test_a_program_that_fails_refreshes_nothing(path: Path) -> None:
         ask(str, "p", model=Echo(lambda _: "old"))
     before = path.read_bytes()
     env = clean(INGOT_CASSETTE=str(path), INGOT_CASSETTE_MODE="refresh")
-    process = child(PROGRAM + "    raise SystemError", "p", "echo", env=env)
+    process = child(PROGRAM + "    raise SystemError", "echo", "p", env=env)
     process.communicate()
 
     assert process.returncode == 1

@@ -135,7 +135,7 @@ def test_a_stream_hands_on_turns_pieces_and_the_answer() -> None:
 
     assert [type(first), type(second)] == [Send, Send]
     assert (x, between, one, two) == ("xyz", [" "], '{"v', 'alue": 1}')
-    assert (first.told, second.told) == (True, True)
+    assert (first.told, second.told) == (4, 12)
     assert (answer.value, answer.repairs) == (1, 1)
     assert 0 < first.seconds < answer.seconds
 

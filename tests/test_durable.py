@@ -10,12 +10,14 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 from doubles import Double
+from pydantic import AfterValidator
 
 from ingot import (
     Cassette,
@@ -134,6 +136,25 @@ def test_files_that_a_tool_made_are_known_again(path: Path, tmp_path: Path) -> N
 
     assert first == again == [[File("a.txt", size=7)]]
     assert "content" not in rows(path)[0][2]
+
+
+def test_what_its_type_has_learned_to_refuse_is_asked_again(path: Path) -> None:
+    """A kept answer that is none any more would fail in every run."""
+    least = 0
+
+    def check(value: int) -> int:
+        if value < least:
+            raise ValueError("too small")
+        return value
+
+    count = iter((3, 8))
+    asked = ask[Annotated[int, AfterValidator(check)]].using(model=Double(lambda _: next(count)))
+    assert asked.map(["p"], store=path).list() == [3]
+
+    least = 5
+
+    assert asked.map(["p"], store=path).list() == [8]
+    assert asked.map(["p"], store=path).list() == [8]
 
 
 def test_failures_are_not_kept(path: Path) -> None:
@@ -313,6 +334,30 @@ def test_a_store_that_is_lost_ends_the_run(path: Path) -> None:
 
     assert isinstance(caught.value.error, StoreError)
     assert double.heard == []
+
+
+def test_a_store_is_a_file_whatever_it_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To SQLite some names mean its memory."""
+    monkeypatch.chdir(tmp_path)
+
+    ask.map(int, prompts(1), model=Double(), store=":memory:").list()
+
+    assert len(rows(tmp_path / ":memory:")) == 1
+
+
+def test_a_locked_store_holds_nobody_back(path: Path) -> None:
+    """A run that is left ends though another program does not let go of the file."""
+    ask.map(int, prompts(1), model=Double(), store=path).list()
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+    results = ask.map(int, prompts(9), model=Double(), store=path)
+    threading.Timer(0.02, results.close).start()
+
+    assert list(results) == []
+    db.execute("ROLLBACK")
+    db.close()
 
 
 # Kills

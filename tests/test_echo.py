@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingot._echo import as_arguments, as_input, exact, read_exactly, sendable, with_ids
+from ingot._echo import as_arguments, as_input, exact, paired, read_exactly, sendable, with_ids
 
 EXACT = [
     '{"id": 2512292042121000001}',
@@ -125,3 +125,11 @@ def test_only_calls_are_given_ids() -> None:
         {"type": "call", "id": "call_1"},
         {"type": "text", "id": "t"},
     ]
+
+
+def test_halves_of_a_character_that_met_are_one() -> None:
+    """Those that stand alone stay as they are."""
+    half, other = "\ud83d", "\ude00"
+    value = {"a": ["x" + half + other + "é", half, other + half], "b": 1.5, "c": None}
+
+    assert paired(value) == {"a": ["x😀é", half, other + half], "b": 1.5, "c": None}

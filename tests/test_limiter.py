@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from ingot import Cassette, ProviderRateLimitError, Rate, ask
 from ingot._allowance import Allowance, allowances
-from ingot._map.limiter import Limiter, Limits
+from ingot._map.limiter import LONGEST, Limiter, Limits
 from ingot._rate import rate_of
 from ingot.testing import Script
 from ingot_anthropic import Anthropic
@@ -131,6 +132,29 @@ def test_a_429_pauses_all(clock: Clock, limiter: Limiter) -> None:
     assert limiter.admit() == pytest.approx(7)
     clock.now += 7
     assert limiter.admit() == 0 or limiter.admit() > 0
+
+
+def test_a_pause_has_an_end(clock: Clock, limiter: Limiter) -> None:
+    """However long a vendor asks to wait, or says that it has nothing left."""
+    limiter.failed(throttled(86_400), clock.now)
+    assert limiter.admit() == LONGEST
+
+    clock.now += LONGEST
+    limiter.succeeded((Allowance("requests", 1, 0, 86_400),), 0)
+    assert limiter.admit() == LONGEST
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only POSIX forks")
+def test_a_forked_child_has_limiters_of_its_own() -> None:
+    """What its parent has in flight never ends there."""
+    script = Script([])
+    mine = held(script)
+    child = os.fork()
+    if child == 0:
+        os._exit(7 if held(script) is not mine else 0)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert held(script) is mine
 
 
 def test_after_a_pause_requests_start_slowly(clock: Clock, limiter: Limiter) -> None:

@@ -28,6 +28,7 @@ from ingot import (
     NotConfiguredError,
     ProviderAuthError,
     ProviderProtocolError,
+    ProviderRateLimitError,
     ProviderUnavailableError,
     Retry,
     Text,
@@ -134,6 +135,19 @@ def test_forward_references_are_those_of_the_caller() -> None:
 
     with Script([[{"x": 1}], []]):
         assert ask.map(list["Point"], ["a", "b"], concurrency=1).list() == [[Point(1)], []]
+
+
+def test_a_name_means_what_it_meant_when_the_run_began() -> None:
+    """It is looked up once, not for each prompt."""
+
+    @dataclass
+    class Point:
+        x: int
+
+    with Script([[{"x": 1}]]):
+        results = ask.map(list["Point"], ["a"])
+        point, Point = Point, int  # type: ignore[assignment,misc]  # noqa: N806
+        assert results.list() == [[point(1)]]
 
 
 # Drawing
@@ -279,6 +293,16 @@ def test_what_no_prompt_can_mend_ends_the_run(on_error: Any) -> None:
     assert len(double.heard) <= 3
 
 
+def test_a_vendor_that_asks_for_a_long_wait_ends_the_run() -> None:
+    """Nobody is kept waiting for hours in silence; the next run asks again."""
+    double = Double(failing(2, error=lambda: ProviderRateLimitError("no", retry_after=3600)))
+
+    with pytest.raises(MapError, match="it asked to wait 3600 s"):
+        ask.map(int, prompts(9), model=double, on_error="return", concurrency=1).list()
+
+    assert len(double.heard) == 3
+
+
 def test_what_cannot_be_asked_for_is_refused_at_once() -> None:
     """Before a prompt is drawn."""
     with pytest.raises(UnsupportedTypeError):
@@ -336,6 +360,128 @@ def test_a_closed_run_is_over() -> None:
 
     assert list(results) == []
     assert results.completed == {1: 1}
+
+
+def test_a_run_does_not_outlive_the_function_that_began_it() -> None:
+    """It holds nothing that holds it, so no garbage collection is waited for."""
+    double = Double(seconds=later(*range(1, 50), seconds=60))
+
+    def first() -> int:
+        results = ask.map(int, prompts(50), model=double)
+        return next(results)
+
+    async def awaited() -> int:
+        results = ask.aio.map(int, prompts(50), model=double)
+        return await anext(results)
+
+    async def begun() -> int:
+        assert await awaited() == 0
+        await asyncio.sleep(0.01)
+        return double.now
+
+    gc.disable()
+    try:
+        assert first() == 0
+        until = time.monotonic() + 5
+        while double.now and time.monotonic() < until:
+            time.sleep(0.005)
+        assert double.now == 0
+        assert asyncio.run(begun()) == 0
+    finally:
+        gc.enable()
+
+
+def test_a_run_can_be_closed_by_another_thread() -> None:
+    """As by a button to stop: whoever waits is told that it is over, or that a list is cut."""
+    one, two = (ask.map(int, prompts(3), model=Double(seconds=60)) for _ in range(2))
+    for results in (one, two):
+        threading.Timer(0.02, results.close).start()
+
+    assert list(one) == []
+    with pytest.raises(RuntimeError, match="closed before its end"):
+        two.list()
+
+
+async def test_an_awaited_run_can_be_closed_by_another_task() -> None:
+    """Likewise."""
+    results = ask.aio.map(int, prompts(3), model=Double(seconds=60))
+
+    async def close() -> None:
+        await asyncio.sleep(0.02)
+        await results.aclose()
+
+    closing = asyncio.create_task(close())
+
+    with pytest.raises(RuntimeError, match="closed before its end"):
+        await results.list()
+    await closing
+
+
+def test_several_threads_may_take_from_one_run() -> None:
+    """Each result goes to one of them."""
+    results = ask.map(int, iter(prompts(200)), model=Double(seconds=0.0005))
+    taken: list[int] = []
+    threads = [threading.Thread(target=lambda: taken.extend(results)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(taken) == list(range(200))
+
+
+async def test_several_tasks_may_take_from_one_run() -> None:
+    """Also while a prompt is waited for."""
+
+    async def source() -> AsyncIterator[str]:
+        for prompt in prompts(50):
+            await asyncio.sleep(0)
+            yield prompt
+
+    results = ask.aio.map(int, source(), model=Double(seconds=0.0005))
+    taken: list[int] = []
+
+    async def take() -> None:
+        taken.extend([one async for one in results])
+
+    await asyncio.gather(take(), take(), take())
+
+    assert sorted(taken) == list(range(50))
+
+
+def test_an_async_source_may_fail_at_its_end(caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody waits for it any more, and nothing is complained of."""
+
+    async def source() -> AsyncIterator[str]:
+        yield "number 1"
+        try:
+            await asyncio.sleep(60)
+        finally:
+            raise KeyError("gone")
+
+    async def taken() -> int:
+        async with ask.aio.map(int, source(), model=Double()) as results:
+            return await anext(results)
+
+    assert asyncio.run(taken()) == 1
+    gc.collect()
+    assert caplog.records == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only POSIX forks")
+def test_a_fork_is_not_left_waiting() -> None:
+    """The loop of a run stays with the process that began it."""
+    results = ask.map(int, prompts(50), model=Double(seconds=later(*range(1, 50))))
+    next(results)
+    child = os.fork()
+    if child == 0:
+        with suppress(RuntimeError):
+            results.list()
+            os._exit(0)
+        os._exit(7)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert results.list() == list(range(1, 50))
 
 
 def test_leaving_an_awaited_run_cancels_it() -> None:
@@ -398,6 +544,18 @@ def test_an_interrupt_ends_the_run_and_keeps_what_is_done() -> None:
 # Where it runs
 
 
+def test_a_loop_that_cannot_be_made_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where too many files are open; nobody waits for it."""
+
+    def none() -> Any:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("asyncio.events.new_event_loop", none)
+
+    with pytest.raises(OSError, match="Too many open files"):
+        ask.map(int, prompts(1), model=Double()).list()
+
+
 def test_a_map_blocks_beside_a_running_loop() -> None:
     """As in a notebook."""
 
@@ -458,7 +616,8 @@ def test_a_pool_of_processes_can_run_asks() -> None:
         ({"concurrency": 0}, "concurrency must be a whole number"),
         ({"concurrency": True}, "concurrency must be a whole number"),
         ({"on_error": "ignore"}, "on_error must be 'raise' or 'return'"),
-        ({"rate": "fast"}, "such as '500/min'"),
+        ({"rate": "fast"}, "rate='fast': write it as '500/min'"),
+        ({"rate": 5}, "rate=5: write it as '500/min'"),
         ({"rate": "0/min"}, "above 0"),
         ({"ordered": "yes"}, "ordered must be True or False, not 'yes'"),
         ({"progress": 1}, "progress must be False or True"),
@@ -473,7 +632,17 @@ def test_what_is_meant_otherwise_is_told(given: dict[str, Any], told: str) -> No
         ask.map(int, prompts(1), model=Double(), **given)
 
 
-@pytest.mark.parametrize("given", ["one text", {"prompt": "p"}, 7])
+class Template:
+    """As Python 3.14 has them: it iterates over its parts."""
+
+    strings = ("a", "")
+    interpolations = ("n",)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.strings)
+
+
+@pytest.mark.parametrize("given", ["one text", b"one text", {"prompt": "p"}, Template(), 7])
 def test_prompts_are_several(given: Any) -> None:
     """A single text would be asked letter by letter."""
     with pytest.raises(TypeError, match="not one"):

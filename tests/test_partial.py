@@ -499,6 +499,24 @@ def test_elements_are_those_of_the_list(data: Any, dialect: str) -> None:
     assert repr(taken) == repr(shape.read(text))
 
 
+@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+@pytest.mark.parametrize("quoted", ["all", "the list"])
+def test_elements_of_a_list_that_was_quoted_once_too_often(dialect: str, quoted: str) -> None:
+    """They come when it is whole, each once, as the reader of the whole undoes it."""
+    shape = shape_of(list[dict[str, int]], dialect)
+    text = shape.encode([{"a": 1}, {"b": 2}])
+    inner = json.dumps(json.loads(text)["value"])
+    text = json.dumps(text) if quoted == "all" else json.dumps({"value": inner})
+    partial = Partial(shape)
+    partial.feed(text[:-1])
+    early = partial.take_items()
+    partial.feed(text[-1:])
+
+    assert (early, partial.take_items()) == ([], [{"a": 1}, {"b": 2}])
+    assert partial.take_items() == []
+    assert shape.read(text) == [{"a": 1}, {"b": 2}]
+
+
 def test_an_element_that_does_not_fit_is_raised_after_those_before_it() -> None:
     """With its place, in the words of the whole."""
     shape = shape_of(list[Bounded], "openai")

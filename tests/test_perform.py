@@ -593,7 +593,7 @@ from ingot import Workspace
 from turns import DONE, calling
 
 warnings.simplefilter("ignore")
-turns = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
+said = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND)
 
 def plain() -> str:
     child = os.fork()
@@ -605,40 +605,42 @@ def plain() -> str:
 async def awaited() -> str:
     return plain()
 
-workspace = Workspace()
-name = sys.argv[2]
-script = Script([calling(*name.split()), DONE])
-settings = {"model": script, "tools": [plain, awaited], "workspace": workspace}
-if sys.argv[3] == "blocking":
-    ask(str, "p", **settings)
-else:
-    asyncio.run(ask.aio(str, "p", **settings))
-os.write(turns, b"answered\\n")
-said = script.heard[-1].messages[-1].tool_results
-assert {result.text for result in said} == {"it left with 3"}, said
-assert workspace.root.is_dir()
+def asked(way: str, names: str) -> None:
+    workspace = Workspace()
+    script = Script([calling(*names.split()), DONE])
+    settings = {"model": script, "tools": [plain, awaited], "workspace": workspace}
+    if way == "blocking":
+        ask(str, "p", **settings)
+    else:
+        asyncio.run(ask.aio(str, "p", **settings))
+    os.write(said, f"{way}: {names}\\n".encode())
+    results = script.heard[-1].messages[-1].tool_results
+    assert {result.text for result in results} == {"it left with 3"}, results
+    assert workspace.root.is_dir()
+
+for names in sys.argv[2:]:
+    asked("blocking", names)
+    asked("awaiting", names)
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.parametrize("way", ["blocking", "awaiting"])
-@pytest.mark.parametrize("names", ["plain", "awaited", "plain awaited"])
-def test_a_process_that_a_tool_forks_and_ends_goes_on_with_no_ask(
-    way: str, names: str, tmp_path: Path
-) -> None:
+def test_a_process_that_a_tool_forks_and_ends_goes_on_with_no_ask(tmp_path: Path) -> None:
     """Nor does its end remove the folder of the ask."""
+    calls = ["plain", "awaited", "plain awaited"]
     said = tmp_path / "said"
     said.touch()
     path = os.pathsep.join(sys.path)
     subprocess.run(
-        [sys.executable, "-c", FORKING, str(said), names, way],
+        [sys.executable, "-c", FORKING, str(said), *calls],
         env={**os.environ, "PYTHONPATH": path},
         timeout=30,
         check=True,
         capture_output=True,
     )
 
-    assert said.read_text().split() == ["answered"]
+    answered = [f"{way}: {names}" for names in calls for way in ("blocking", "awaiting")]
+    assert said.read_text().splitlines() == answered
 
 
 # Asks in tools

@@ -78,6 +78,49 @@ def test_nothing_is_shown_where_nobody_looks(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("stream", [None, object()])
+def test_what_cannot_show_a_bar_shows_none(stream: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs without a console have no stream, or one that is hardly one."""
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    assert ask.map(int, ["number 1"], model=Double(), progress=True).list() == [1]
+
+
+def test_a_terminal_that_goes_away_costs_no_result() -> None:
+    """As when a connection to the machine ends."""
+
+    class Gone(Terminal):
+        def write(self, _: str) -> int:
+            if self.gone:
+                raise BrokenPipeError
+            return 0
+
+        gone = False
+
+    def source() -> Iterable[str]:
+        for n in range(20):
+            terminal.gone = n > 3
+            yield f"number {n}"
+
+    terminal = Gone()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        patch.setattr("ingot._map.progress._OFTEN", 0)
+        results = ask.map(int, source(), model=Double(seconds=0.01), progress=True).list()
+
+    assert results == list(range(20))
+
+
+def test_prompts_are_counted_for_a_bar_alone() -> None:
+    """To count them may cost a query."""
+
+    class Costly(list[str]):
+        def __len__(self) -> int:
+            raise AssertionError("nobody asked")
+
+    assert ask.map(int, Costly(["number 1"]), model=Double()).list() == [1]
+
+
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is asked."""
     monkeypatch.setitem(sys.modules, "tqdm", None)

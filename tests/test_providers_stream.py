@@ -283,6 +283,133 @@ def test_a_page_is_no_stream(way: Any) -> None:
     assert SERVER.url in str(error)
 
 
+ERROR = {"error": {"message": "no credit", "type": "insufficient_quota"}}
+
+
+@both_ways
+@every_api
+@pytest.mark.parametrize("sent", ["an error", "a page", "a body"])
+def test_what_is_no_stream_may_be_called_one(api: str, way: Any, sent: str) -> None:
+    """It is read as what it is: the error, the page or the whole reply."""
+    bodies: dict[str, Any] = {
+        "an error": ERROR,
+        "a page": " <html>hi",
+        "a body": body(api, '{"value": ["red"]}'),
+    }
+    with SERVER.play([Reply(bodies[sent], headers={"content-type": "text/event-stream"})]):
+        _, came = way(provider(api), retry=0)
+
+    if sent == "a body":
+        assert came.value == ["red"]
+    elif sent == "an error":
+        assert isinstance(came, errors.ProviderAuthError)
+        assert "no credit" in str(came)
+    else:
+        assert "an HTML page" in str(came)
+
+
+@every_api
+def test_white_space_around_data_says_nothing(api: str) -> None:
+    """Also around the word that ends a stream."""
+    padded = [event.replace(b"\n\n", b" \n\ndata:  \n\n") for event in STREAMS[api](COLOURS)]
+    with SERVER.play([Reply(chunks=padded)]):
+        _, answer = shown(provider(api))
+
+    assert answer.value == ["red", "green"]
+
+
+def halved(event: bytes) -> bytes:
+    """*event* with its marks as the halves of a character."""
+    return event.replace("«".encode(), rb"\ud83d").replace("»".encode(), rb"\ude00")
+
+
+@both_ways
+@every_api
+@pytest.mark.parametrize("t", [Text, list[str]])
+def test_a_character_may_be_cut_between_events(api: str, way: Any, t: Any) -> None:
+    """Some servers count in UTF-16; half of one is never shown."""
+    pieces = ["a «", "» b«", "»"] if t is Text else ['{"value": ["a «', "» b«", '»"]}']
+    whole = "".join(pieces).replace("«»", "😀")
+    events = [
+        event.replace("«»".encode(), "😀".encode()) if b"completed" in event else halved(event)
+        for event in STREAMS[api](pieces)
+    ]
+    with SERVER.play([Reply(chunks=events)]):
+        seen, answer = way(provider(api), t)
+
+    assert seen == (["a ", "😀 b", "😀"] if t is Text else [["a "], ["a 😀 b"], ["a 😀 b😀"]])
+    assert answer.value == (whole if t is Text else ["a 😀 b😀"])
+
+
+def test_a_status_in_an_error_event_says_what_it_is() -> None:
+    """Gateways that have begun to stream put it there; nothing was shown, so it is sent again."""
+    busy = Reply(chunks=[data({"error": {"message": "busy", "code": 503}})])
+    with SERVER.play([busy, streaming("openai.chat", COLOURS)]):
+        _, answer = shown(provider("openai.chat"), retry=Retry(ceiling=0))
+
+    assert (answer.value, answer.attempts) == (["red", "green"], 2)
+
+
+def test_a_reply_too_deep_to_read_is_an_error_of_ours() -> None:
+    """Though Python can still read the event that holds it."""
+    item = {"type": "reasoning", "deep": "deep"}
+    event = data({"type": "response.completed", "response": {"id": "r", "output": [item]}})
+    deep = event.replace(b'"deep"}', b"[" * 600 + b"]" * 600 + b"}")
+    with SERVER.play([Reply(chunks=[deep])]):
+        _, error = shown(provider("openai.responses"))
+
+    assert isinstance(error, errors.ProviderProtocolError)
+    assert "nested too deeply" in str(error)
+
+
+@pytest.mark.parametrize("index", [None, 0, "missing"])
+def test_a_lone_choice_may_have_no_number(index: Any) -> None:
+    """Where there is one, it is the first; others are not listened to."""
+    number = {} if index == "missing" else {"index": index}
+    said = [
+        {"index": 1, "delta": {"content": "other"}},
+        {**number, "delta": {"content": '{"value": []}'}, "finish_reason": "stop"},
+    ]
+    with SERVER.play([Reply(chunks=[data({"choices": said})])]):
+        _, answer = shown(provider("openai.chat"))
+
+    assert answer.value == []
+
+
+@pytest.mark.parametrize(
+    ("api", "good", "reason", "cls"),
+    [
+        ("openai.chat", "stop", "length", errors.TruncatedError),
+        ("openai.chat", "stop", "content_filter", errors.ContentFilteredError),
+        ("anthropic.messages", "end_turn", "max_tokens", errors.TruncatedError),
+        ("anthropic.messages", "end_turn", "refusal", errors.RefusedError),
+    ],
+)
+def test_no_later_reason_to_stop_makes_a_cut_good(
+    api: str, good: str, reason: str, cls: type[Exception]
+) -> None:
+    """Some gateways end each stream with the same word."""
+    events: list[bytes] = []
+    for event in STREAMS[api](COLOURS):
+        if good.encode() in event:
+            events.append(event.replace(f'"{good}"'.encode(), f'"{reason}"'.encode()))
+        events.append(event)
+    with SERVER.play([Reply(chunks=events)]):
+        _, error = shown(provider(api))
+
+    assert type(error) is cls
+
+
+@pytest.mark.parametrize("again", [1, 2])
+def test_a_message_that_begins_twice_is_no_answer(again: int) -> None:
+    """A gateway that asked again leaves two halves, which may look like one text."""
+    events = list(STREAMS["anthropic.messages"](["Hello ", "world"]))
+    with SERVER.play([Reply(chunks=[*events[: again + 2], *events[2 - again :]])]):
+        _, error = shown(provider("anthropic.messages"), Text)
+
+    assert isinstance(error, errors.ProviderProtocolError)
+
+
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_reasons_to_stop_are_those_of_a_whole_reply(reason: str) -> None:
     """A text that was cut or filtered is no answer, though it may parse."""
@@ -402,9 +529,10 @@ def test_cancelling_the_task_closes_the_connection() -> None:
 CHILD = """\
 import sys
 from ingot import ask
-from test_providers_loopback import Chat
+from ingot_openai import OpenAIChat
+model = OpenAIChat(base_url=sys.argv[1] + "/v1", api_key="x")
 try:
-    with ask.stream(list[str], "p", model=Chat(base_url=sys.argv[1], api_key="x")) as s:
+    with ask.stream(list[str], "p", model=model) as s:
         for snapshot in s:
             print(snapshot, flush=True)
 except KeyboardInterrupt:
@@ -503,3 +631,61 @@ def test_arguments_of_calls_are_gathered() -> None:
         "tool_call_id": "c1",
         "content": "3",
     }
+
+
+def call_part(index: Any, id: Any, name: str | None, arguments: Any) -> dict[str, Any]:
+    """A part of a call; what is None is left out."""
+    function = {"name": name, "arguments": arguments}
+    part = {"index": index, "id": id, "function": {k: v for k, v in function.items() if v}}
+    return {k: v for k, v in part.items() if v is not None}
+
+
+X, Y = '{"item": "x"}', '{"item": "y"}'
+CALLS: dict[str, list[dict[str, Any]]] = {
+    "numbered": [call_part(0, "a", "price", X), call_part(1, "b", "price", Y)],
+    "in turns": [
+        call_part(0, "a", "price", X[:5]),
+        call_part(1, "b", "price", Y[:3]),
+        call_part(0, None, None, X[5:]),
+        call_part(1, None, None, Y[3:]),
+    ],
+    "all the same number": [
+        call_part(0, "a", "price", X),
+        call_part(0, "b", "price", Y[:5]),
+        call_part(0, None, None, Y[5:]),
+    ],
+    "no numbers": [call_part(None, "a", "price", X), call_part(None, "b", "price", Y)],
+    "neither number nor id": [
+        call_part(None, None, "price", X),
+        call_part(None, None, "price", Y[:5]),
+        call_part(None, None, None, Y[5:]),
+    ],
+    "objects": [
+        call_part(0, "a", "price", {"item": "x"}),
+        call_part(1, "b", "price", {"item": "y"}),
+    ],
+    "the id again and again": [
+        call_part(0, "a", "price", X[:5]),
+        call_part(0, "a", None, X[5:]),
+        call_part(1, "b", "price", Y),
+    ],
+}
+
+
+@pytest.mark.parametrize("parts", CALLS.values(), ids=list(CALLS))
+def test_calls_are_told_apart_however_they_are_numbered(parts: list[dict[str, Any]]) -> None:
+    """Each server does it its own way."""
+    called: list[str] = []
+
+    def price(item: str) -> int:
+        """The price of an item."""
+        called.append(item)
+        return len(item)
+
+    events = [data({"choices": [{"index": 0, "delta": {"tool_calls": [part]}}]}) for part in parts]
+    stop = data({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+    turn = Reply(chunks=[*events, stop])
+    with SERVER.play([turn, streaming("openai.chat", ['{"value": 3}'])]):
+        shown(provider("openai.chat"), int, tools=[price])
+
+    assert sorted(called) == ["x", "y"]

@@ -87,6 +87,9 @@ fake = ask.using(model="fake/m")
 """
 
 
+PLUGINS = ("-p", "ingot.pytest_plugin", "-p", "pytest_asyncio.plugin")
+
+
 class Project:
     """A project with tests, and the fake provider that it would pay for."""
 
@@ -107,7 +110,9 @@ class Project:
         path.write_text(HEAD + code)
 
     def run(self, *args, **counts):
-        done = self.pytester.runpytest_inprocess(*args, no_reraise_ctrlc=True)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # looking for all takes long
+            done = self.pytester.runpytest_inprocess(*PLUGINS, *args, no_reraise_ctrlc=True)
         if counts:
             done.assert_outcomes(**counts)
         return done

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
@@ -14,6 +17,7 @@ from turns import DONE, call, calling
 
 from ingot import (
     Budget,
+    BudgetExceededError,
     File,
     Json,
     MismatchedAnswerError,
@@ -550,7 +554,7 @@ def test_a_retry_is_told_of() -> None:
 
 
 def test_whoever_leaves_gives_back_what_was_reserved() -> None:
-    """Of a budget that is shared, the next ask has it all."""
+    """Of a budget that is shared, the next ask has all but what came."""
     model = Torn(COLOURS, COLOURS)
     with Budget(tokens=10_000):
         with ask.stream(list[str], "p", model=model, max_tokens=6000) as s:
@@ -559,6 +563,116 @@ def test_whoever_leaves_gives_back_what_was_reserved() -> None:
             assert s.value == ["red", "green", "blue"]
 
     assert [request.max_tokens for request in model.heard] == [6000, 6000]
+
+
+@both
+def test_a_budget_ends_with_streams_that_are_left(way: Any) -> None:
+    """What came of each was paid for."""
+
+    async def leave(model: Provider) -> None:
+        async with ask.aio.stream(list[str], "p", model=model, max_tokens=1000) as s:
+            await anext(s)
+
+    model = Torn(*[COLOURS] * 99)
+    with Budget(tokens=1500) as ledger, pytest.raises(BudgetExceededError):
+        while True:
+            if way is awaiting:
+                asyncio.run(leave(model))
+            else:
+                with ask.stream(list[str], "p", model=model, max_tokens=1000) as s:
+                    next(s)
+
+    assert 1 < ledger.spent.turns == len(model.heard) < 99
+
+
+@both
+def test_a_stream_ends_with_its_seconds(way: Any) -> None:
+    """However steadily it comes."""
+
+    class Endless(Torn):
+        def stream(self, request: Request) -> Generator[str | Response]:
+            while True:
+                time.sleep(0.01)
+                yield "and "
+
+    seen, error = way(snapshots, Text, model=Endless(), budget=Budget(seconds=0.2), retry=5)
+
+    assert (set(seen), type(error)) == ({"and "}, BudgetExceededError)
+    assert error.limit == "seconds"
+
+
+def test_the_time_of_whoever_reads_is_not_the_models() -> None:
+    """It is left out of what the answer took."""
+    with ask.stream(list[str], "p", model=Torn(COLOURS)) as s:
+        began = time.perf_counter()
+        for _ in s:
+            time.sleep(0.02)
+        waited = time.perf_counter() - began
+
+    assert 0 < s.answer.seconds < waited / 2
+
+
+class Slow(Torn):
+    """Says more when it is told to."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(*lines)
+        self.asked, self.more = threading.Event(), threading.Event()
+
+    def stream(self, request: Request) -> Generator[str | Response]:
+        for piece in super().stream(request):
+            yield piece
+            self.asked.set()
+            self.more.wait(10)
+
+
+def test_one_thread_reads_at_a_time() -> None:
+    """Another one is refused, and does no harm."""
+    model = Slow(COLOURS)
+    with ThreadPoolExecutor(1) as pool, ask.stream(list[str], "p", model=model) as s:
+        reading = pool.submit(lambda: s.value)
+        assert model.asked.wait(10)
+        with pytest.raises(RuntimeError, match="another thread or task"):
+            next(s)
+        model.more.set()
+
+        assert reading.result() == ["red", "green", "blue"]
+
+
+def test_another_thread_may_close_a_stream() -> None:
+    """The one that reads finds it left, and the connection is closed."""
+    model = Slow(COLOURS)
+    with ThreadPoolExecutor(1) as pool, ask.stream(list[str], "p", model=model) as s:
+        reading = pool.submit(lambda: s.value)
+        assert model.asked.wait(10)
+        s.close()
+        model.more.set()
+        with pytest.raises(RuntimeError, match="left before its end"):
+            reading.result()
+
+        assert model.closed == 1
+
+
+async def test_one_task_reads_at_a_time() -> None:
+    """Likewise; and another one may close it."""
+    model = Torn(COLOURS, COLOURS)
+    async with ask.aio.stream(list[str], "p", model=model) as s:
+        value, refused = await asyncio.gather(s.finish(), anext(s), return_exceptions=True)
+    async with ask.aio.stream(list[str], "p", model=model) as s:
+        left, _ = await asyncio.gather(s.finish(), s.close(), return_exceptions=True)
+        assert model.closed == 2
+
+    assert value == ["red", "green", "blue"]
+    assert "another thread or task" in str(refused)
+    assert "left before its end" in str(left)
+
+
+@both
+def test_elements_of_a_quoted_list_come_too(way: Any) -> None:
+    """Some models quote an array once too often; the value has it, and so have the items."""
+    seen, answer = way(items, list[int], model=Torn('{"value": "[1, 2]"}'))
+
+    assert seen == answer.value == [1, 2]
 
 
 def test_handles_in_elements_are_checked(tmp_path: Any) -> None:

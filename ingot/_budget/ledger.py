@@ -165,8 +165,18 @@ class Ledger:
         limits, turns = self.budget, self._spent.turns
         if limits.turns is not None and turns >= limits.turns:
             raise TurnLimitError(allowed=limits.turns, spent=turns)
-        if limits.seconds is not None and (elapsed := self._elapsed()) >= limits.seconds:
-            raise BudgetExceededError("seconds", allowed=limits.seconds, spent=elapsed)
+        self.check_time()
+
+    def check_time(self) -> None:
+        """
+        See whether there is time left.
+
+        Raises:
+            BudgetExceededError: The seconds are spent.
+        """
+        limit = self.budget.seconds
+        if limit is not None and (elapsed := self._elapsed()) >= limit:
+            raise BudgetExceededError("seconds", allowed=limit, spent=elapsed)
 
     def room(self, need: Need) -> tuple[int, Limit | None]:
         """How many tokens the model may write if nothing is set aside, and what limits them."""

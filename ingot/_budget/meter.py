@@ -54,6 +54,7 @@ class Meter:
         self._priced = any(budget.cost is not None for budget in budgets)
         self._counted = self._priced or any(budget.tokens is not None for budget in budgets)
         self._held = NOTHING
+        self._asked = Need(), 0
         self._hidden = 0
         self._lowered: tuple[Ledger, Limit, Charge] | None = None
         self._model: str | None = None
@@ -73,6 +74,15 @@ class Meter:
         """
         for ledger in self._ledgers:
             ledger.check()
+
+    @property
+    def watch(self) -> Callable[[], None] | None:
+        """What raises `BudgetExceededError` once the seconds are spent; None if none are set."""
+        return None if self.seconds_left is None else self._check_time
+
+    def _check_time(self) -> None:
+        for ledger in self._ledgers:
+            ledger.check_time()
 
     def before(self, request: Request, model: str | None) -> Request | None:
         """
@@ -103,7 +113,7 @@ class Meter:
                 raise tightest.exceeded(limit, need.charge(least))
             if any(ledger.is_taken(need, write) for ledger in self._ledgers):
                 return None
-            self._held = need.charge(write)
+            self._held, self._asked = need.charge(write), (need, write)
             for ledger in self._ledgers:
                 ledger.hold(self._held)
         self._lowered = None if limit is None else (tightest, limit, need.charge(need.write))
@@ -145,11 +155,7 @@ class Meter:
             took = Charge(1, usage.total_tokens, cost or 0)
             # It may be sent back to the vendor, in blocks that are not estimated.
             self._hidden += usage.reasoning_tokens
-        with _lock:
-            for ledger in self._ledgers:
-                ledger.release(self._held)
-                ledger.spend(took, priced=cost is not None)
-        self._held = NOTHING
+        self._take(took, priced=cost is not None)
         if self._priced and cost is None:
             raise _unpriced(model)
 
@@ -164,11 +170,23 @@ class Meter:
             served = paid(self._model, usage)
         return None if served is None else ceil(served * MICROS)
 
-    def release(self) -> None:
-        """Give back what was set aside for a request that failed, if any was."""
+    def release(self, told: int = 0) -> None:
+        """
+        Give back what was set aside for a request that failed or was left, if any was.
+
+        What came of its reply was paid for: reading the request, and at most a token for each of
+        the *told* characters.
+        """
+        need, write = self._asked
+        took = need.charge(min(told, write)) if told else NOTHING
+        self._take(took, priced=not told or (self._priced and self._model is not None))
+
+    def _take(self, took: Charge, *, priced: bool) -> None:
+        """Spend *took*, and give back what was set aside."""
         with _lock:
             for ledger in self._ledgers:
                 ledger.release(self._held)
+                ledger.spend(took, priced=priced)
         self._held = NOTHING
 
     def cut(self) -> BudgetExceededError | None:

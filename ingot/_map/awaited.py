@@ -28,6 +28,7 @@ class AsyncMap(Run[R_co], AsyncIterator[R_co]):
     The results of `ask.aio.map`.
 
     It is like `Map`, with `async for`, `async with`, `await ….list()` and `await ….aclose()`.
+    Several tasks of one loop may take from it, and any may close it.
 
     Args:
         plan: What is to be done.
@@ -36,6 +37,7 @@ class AsyncMap(Run[R_co], AsyncIterator[R_co]):
 
     def __init__(self, plan: Plan, prompts: Iterable[Any] | AsyncIterable[Any]) -> None:
         self._woken = asyncio.Event()
+        self._taking = asyncio.Lock()
         super().__init__(plan, prompts, self._woken.set)
         self._source: Any = aiter(prompts) if hasattr(prompts, "__aiter__") else iter(prompts)  # type: ignore[arg-type]
         self._drawing: asyncio.Future[Any] | None = None
@@ -45,6 +47,10 @@ class AsyncMap(Run[R_co], AsyncIterator[R_co]):
         return self
 
     async def __anext__(self) -> R_co:
+        async with self._taking:
+            return await self._taken()
+
+    async def _taken(self) -> R_co:
         if self._closed:
             raise StopAsyncIteration
         try:
@@ -67,9 +73,12 @@ class AsyncMap(Run[R_co], AsyncIterator[R_co]):
 
         Raises:
             MapError: An ask failed that ends the run; what was finished is in its `completed`.
+            RuntimeError: The run was closed before its end.
         """
-        if self._closed:
-            return []
+        async with self._taking:
+            return await self._all()
+
+    async def _all(self) -> builtins.list[R_co]:
         self._gathers = True
         try:
             while not self._is_over:
@@ -127,11 +136,12 @@ class AsyncMap(Run[R_co], AsyncIterator[R_co]):
         self._closed = True
         if self._drawing is not None:
             self._drawing.cancel()
-            await asyncio.wait((self._drawing,))
+            await asyncio.gather(self._drawing, return_exceptions=True)
         await self._crew.stop()
         if self._store is not None:
             await asyncio.to_thread(self._store.close)
         self._ended()
+        self._woken.set()  # who waits in another task
 
     async def __aenter__(self) -> Self:
         return self

@@ -35,6 +35,7 @@ class Map(Run[R_co], Iterator[R_co]):
     Prompts are drawn, and asked, while results are taken: as many as *concurrency* says are in
     flight, and as many again wait or are ready. `list()` takes all that is left. A run that is not
     taken to its end is to be closed, by `with` or `close()`; one that is dropped is closed as well.
+    Several threads may take from one run, and any may close it.
 
     Args:
         plan: What is to be done.
@@ -43,6 +44,7 @@ class Map(Run[R_co], Iterator[R_co]):
 
     def __init__(self, plan: Plan, prompts: Iterable[Any]) -> None:
         self._woken = threading.Event()
+        self._taking = threading.RLock()
         super().__init__(plan, prompts, self._woken.set)
         self._source = iter(prompts)
         self._context = copy_context()
@@ -52,6 +54,10 @@ class Map(Run[R_co], Iterator[R_co]):
         return self
 
     def __next__(self) -> R_co:
+        with self._taking:
+            return self._taken()
+
+    def _taken(self) -> R_co:
         if self._closed:
             raise StopIteration
         try:
@@ -74,9 +80,12 @@ class Map(Run[R_co], Iterator[R_co]):
 
         Raises:
             MapError: An ask failed that ends the run; what was finished is in its `completed`.
+            RuntimeError: The run was closed before its end.
         """
-        if self._closed:
-            return []
+        with self._taking:
+            return self._all()
+
+    def _all(self) -> builtins.list[R_co]:
         self._gathers = True
         try:
             while not self._is_over:
@@ -102,7 +111,18 @@ class Map(Run[R_co], Iterator[R_co]):
                 self._start()
         elif self._due is None:
             self._woken.wait(_LOOK)
+            self._check_alive()
         self._collect()
+
+    def _check_alive(self) -> None:
+        """
+        Refuse to wait for what will not come.
+
+        Raises:
+            RuntimeError: The loop has ended, or belongs to the process that this was forked from.
+        """
+        if self._beside is not None and not (self._closed or self._beside.thread.is_alive()):
+            raise RuntimeError("the loop of this run has ended; a fork has to begin its own run")
 
     def _start(self) -> None:
         if self._beside is None:
@@ -120,6 +140,7 @@ class Map(Run[R_co], Iterator[R_co]):
         if self._store is not None:
             self._store.close()
         self._ended()
+        self._woken.set()  # who waits in another thread
 
     def __enter__(self) -> Self:
         return self

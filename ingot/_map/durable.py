@@ -12,6 +12,7 @@ from ingot._drive import arun
 from ingot._map.store import HELD
 from ingot.cassette.answers import answer_of, response_of
 from ingot.cassette.secrets import Scanner
+from ingot.errors import InvalidAnswerError
 
 if TYPE_CHECKING:
     from ingot._map.store import Store
@@ -45,12 +46,16 @@ class Durable:
         return key, number
 
     async def perform(self, asked: Question, place: tuple[str, int]) -> Answer[Any] | None:
-        """Return the answer; None where another run is about to pay for it."""
+        """Return the answer; None where it is to be looked for again after a while."""
         kept = await self._store.claim(*place)
         if kept is HELD:
             return None
         if kept is not None:
-            return _restored(kept, asked)
+            try:
+                return _restored(kept, asked)
+            except InvalidAnswerError:  # the type has learned to refuse it
+                await self._store.forget(*place, kept)
+                return None
         try:
             answer = await arun(asked.flow, asked.provider)
         except Exception:

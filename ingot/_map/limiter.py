@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     from ingot._response import Outcome, Response
     from ingot.errors import IngotError
 
-__all__ = ["Limited", "Limiter", "Limits"]
+__all__ = ["LONGEST", "Limited", "Limiter", "Limits"]
 
 _PAUSE = 1.0
 """Seconds that all wait after a 429 that does not say how long."""
+
+LONGEST = 60.0
+"""Seconds after which one request is tried however long a vendor asked to wait."""
 
 _LOOK = 0.05
 """Seconds after which one that found too many in flight looks again."""
@@ -83,7 +87,7 @@ class Limiter:
         with self._lock:
             now = self._clock()
             asked = _PAUSE if error.retry_after is None else error.retry_after
-            self._until = max(self._until, now + asked)
+            self._until = max(self._until, now + min(asked, LONGEST))
             if began >= self._struck:  # not one of many that had been sent before the last
                 self._struck = now
                 self._threshold = max(1.0, min(self._window, self._in_flight) / 2)
@@ -94,7 +98,7 @@ class Limiter:
         with self._lock:
             self._window += 1.0 if self._window < self._threshold else 1.0 / self._window
             waits = (one.wait(1 if one.of == "requests" else tokens) for one in left)
-            self._space = max(waits, default=0.0)
+            self._space = min(max(waits, default=0.0), LONGEST)
             if self._space:
                 self._until = max(self._until, self._clock() + self._space)
 
@@ -200,19 +204,32 @@ class Limits:
         """Return *seen*, which is what one ask sees of *named*, behind the limiter of *named*."""
         last = self._last
         if last is None or last[0] is not seen:
-            last = self._last = seen, Limited(seen, _limiter_of(named), self._rate)
+            last = self._last = seen, Limited(seen, _limiters.of(named), self._rate)
         return last[1]
 
 
-_lock = threading.Lock()
-_by_account: dict[Any, Limiter] = {}
-_by_provider: WeakKeyDictionary[Provider, Limiter] = WeakKeyDictionary()
+class _Limiters:
+    """The one limiter of each account."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew, as in a forked child: what its parent has in flight never ends there."""
+        self._lock = threading.Lock()
+        self._by_account: dict[Any, Limiter] = {}
+        self._by_provider: WeakKeyDictionary[Provider, Limiter] = WeakKeyDictionary()
+
+    def of(self, provider: Provider) -> Limiter:
+        """Return the limiter of the account that *provider* asks with."""
+        account = provider.account
+        with self._lock:
+            if account is not None:
+                return self._by_account.setdefault(account, Limiter())
+            return self._by_provider.setdefault(provider, Limiter())
 
 
-def _limiter_of(provider: Provider) -> Limiter:
-    """Return the one limiter of the account that *provider* asks with."""
-    account = provider.account
-    with _lock:
-        if account is not None:
-            return _by_account.setdefault(account, Limiter())
-        return _by_provider.setdefault(provider, Limiter())
+_limiters = _Limiters()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_limiters.forget)

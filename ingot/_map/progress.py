@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from ingot._response import Usage
 from ingot.errors import NotConfiguredError
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from ingot._answer import Answer
 
 __all__ = ["Bar", "bar_of"]
@@ -41,9 +43,10 @@ class Bar:
             self._failed += 1
         elif answer.usage is not None:
             self._used[answer.model] = self._used.get(answer.model, Usage()) + answer.usage
-        if time.monotonic() - self._told > _OFTEN:
-            self._tell()
-        self._shown.update()
+        with self._shielded():
+            if time.monotonic() - self._told > _OFTEN:
+                self._tell()
+            self._shown.update()
 
     def _tell(self) -> None:
         self._told = time.monotonic()
@@ -59,14 +62,23 @@ class Bar:
 
     def close(self) -> None:
         """Show the last figures, and leave them there."""
-        self._tell()
-        self._shown.refresh()
-        self._shown.close()
+        with self._shielded():
+            self._tell()
+            self._shown.refresh()
+            self._shown.close()
+
+    @contextmanager
+    def _shielded(self) -> Generator[None]:
+        """Keep from the run that the terminal has gone."""
+        try:
+            yield
+        except Exception:  # noqa: BLE001 (whatever a stream raises)
+            self._shown.disable = True  # or it would try once more when it is dropped
 
 
-def bar_of(total: int | None) -> Bar | None:
+def bar_of(prompts: Any) -> Bar | None:
     """
-    Return a bar for *total* asks, None for an unknown number; None where nobody could see it.
+    Return a bar for *prompts*, counted where they have a length; None where nobody could see it.
 
     Raises:
         NotConfiguredError: The extra is missing.
@@ -77,8 +89,9 @@ def bar_of(total: int | None) -> Bar | None:
             advice="pip install 'ingot-ask[progress]', or leave out progress=True",
         )
     in_notebook = "ipykernel" in sys.modules
-    if not in_notebook and not (sys.stderr and sys.stderr.isatty()):
+    if not in_notebook and not _is_seen(sys.stderr):
         return None
+    total = len(prompts) if hasattr(prompts, "__len__") else None
     if in_notebook and find_spec("ipywidgets") is not None:
         # A front end that cannot show widgets gets plain text, as one without them does.
         with suppress(Exception):
@@ -88,3 +101,11 @@ def bar_of(total: int | None) -> Bar | None:
     from tqdm.std import tqdm
 
     return Bar(tqdm(total=total, unit=" asks", dynamic_ncols=not in_notebook))
+
+
+def _is_seen(stream: Any) -> bool:
+    """Whether *stream* is a terminal; some have none, a closed one, or one that cannot say."""
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False

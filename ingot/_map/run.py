@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import threading
 import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -10,12 +11,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ingot._drive import arun
 from ingot._map.crew import Crew, Done, Job
 from ingot._map.durable import Durable
-from ingot._map.limiter import Limits
+from ingot._map.limiter import LONGEST, Limits
 from ingot._map.progress import bar_of
 from ingot._map.store import Store
 from ingot._map_errors import Failure, MapError, StoreError
 from ingot._question import question
-from ingot.errors import NotConfiguredError, ProviderAuthError, UnsupportedTypeError
+from ingot.errors import (
+    NotConfiguredError,
+    ProviderAuthError,
+    ProviderRateLimitError,
+    UnsupportedTypeError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -46,8 +52,7 @@ class Run(Generic[R_co]):
 
     def __init__(self, plan: Plan, prompts: Any, tell: Callable[[], None]) -> None:
         self._plan = plan
-        total = len(prompts) if hasattr(prompts, "__len__") else None
-        self._bar = bar_of(total) if plan.progress else None
+        self._bar = bar_of(prompts) if plan.progress else None
         self._store = self._durable = None
         if plan.store is not None:
             self._store = Store(plan.store)
@@ -60,6 +65,7 @@ class Run(Generic[R_co]):
         self._ready: dict[int, Any] = {}
         self._stop: Done | None = None
         self._exhausted = self._closed = self._gathers = False
+        self._lock = threading.RLock()  # again, for a signal handler that closes the run
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
@@ -69,11 +75,8 @@ class Run(Generic[R_co]):
     def completed(self) -> dict[int, R_co]:
         """What is finished and was not handed out yet, by the place of its prompt, from 0."""
         self._collect()
-        return {
-            index: value
-            for index, value in sorted(self._ready.items())
-            if not isinstance(value, Failure)
-        }
+        ready = self._ready.copy()
+        return {n: ready[n] for n in sorted(ready) if not isinstance(ready[n], Failure)}
 
     # Prompts
 
@@ -115,29 +118,33 @@ class Run(Generic[R_co]):
     # Results
 
     def _collect(self) -> None:
-        """Take over what was done."""
-        while self._crew.done:
-            done = self._crew.done.popleft()
-            self._done += 1
-            if self._bar is not None:
-                self._bar.add(done.answer)
-            index, prompt, _ = done.job
-            if done.stops:
-                self._stop = self._stop or done
-            elif done.answer is not None:
-                self._ready[index] = done.answer.value
-            elif isinstance(done.error, Exception):
-                self._ready[index] = Failure(index=index, prompt=prompt, error=done.error)
+        """Take over what was done; in any thread, as `completed` and `close()` may be used so."""
+        with self._lock:
+            while self._crew.done:
+                self._take_over(self._crew.done.popleft())
+
+    def _take_over(self, done: Done) -> None:
+        self._done += 1
+        if self._bar is not None:
+            self._bar.add(done.answer)
+        index, prompt, _ = done.job
+        if done.stops:
+            self._stop = self._stop or done
+        elif done.answer is not None:
+            self._ready[index] = done.answer.value
+        elif isinstance(done.error, Exception):
+            self._ready[index] = Failure(index=index, prompt=prompt, error=done.error)
 
     @property
     def _is_over(self) -> bool:
         """Whether nothing more will be done."""
-        return self._stop is not None or (self._exhausted and self._done == self._drawn)
+        all_done = self._exhausted and self._done == self._drawn
+        return self._closed or self._stop is not None or all_done
 
     @property
     def _due(self) -> int | None:
         """The place of the result that is handed out next; None while it is not there."""
-        if self._gathers or self._stop is not None:
+        if self._gathers or self._closed or self._stop is not None:
             return None
         if not self._plan.ordered:
             return next(iter(self._ready), None)
@@ -149,7 +156,14 @@ class Run(Generic[R_co]):
         return self._ready.pop(index)
 
     def _gathered(self) -> builtins.list[Any]:
-        """All that is ready, in the order in which it is handed out."""
+        """
+        All that is ready, in the order in which it is handed out.
+
+        Raises:
+            RuntimeError: There would be more, had the run not been closed.
+        """
+        if not self._exhausted or self._done < self._drawn:
+            raise RuntimeError("the run was closed before its end; `completed` has what is done")
         ready, self._ready = self._ready, {}
         if self._plan.ordered:
             return [ready[index] for index in sorted(ready)]
@@ -180,7 +194,9 @@ class Run(Generic[R_co]):
 
 def _stops(error: BaseException, *, raises: bool) -> bool:
     """Whether *error* ends the run."""
-    return raises or isinstance(error, _STOPS) or not isinstance(error, Exception)
+    if raises or isinstance(error, _STOPS) or not isinstance(error, Exception):
+        return True
+    return isinstance(error, ProviderRateLimitError) and (error.retry_after or 0) > LONGEST
 
 
 async def _nothing() -> None:

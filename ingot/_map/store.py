@@ -33,6 +33,9 @@ _LEASE = 60.0
 _BUSY = 60.0
 """Seconds that one process waits for the others to let go of the file."""
 
+_PATIENCE = 0.5
+"""Seconds in which the file may be let go of before that is left to the thread of the store."""
+
 _FORMAT = 0x696E676F
 """Marks a file as ours, in the head of every SQLite file: `ingo`."""
 
@@ -103,8 +106,13 @@ class Store:
 
     async def keep(self, key: str, n: int, answer: dict[str, Any]) -> None:
         """Put *answer* on disk; one that is there stays."""
-        text = json.dumps(answer, allow_nan=False, separators=(",", ":"))
+        text = _text(answer)
         await self._wish(lambda db: db.execute(_KEEP, (key, n, text)))
+
+    async def forget(self, key: str, n: int, answer: dict[str, Any]) -> None:
+        """Drop *answer*, unless another stands there by now."""
+        text = _text(answer)
+        await self._wish(lambda db: db.execute(_FORGET, (key, n, text)))
 
     async def release(self, key: str, n: int) -> None:
         """Let others pay for it."""
@@ -122,9 +130,13 @@ class Store:
         self._wishes.put(None)
 
     def close(self) -> None:
-        """Let go of all that is claimed and not paid for, and of the file."""
+        """Let go of the file, and of what is claimed and not paid for; never wait for long."""
         self.end()
-        self._thread.join()
+        self._thread.join(_PATIENCE)
+
+
+def _text(answer: dict[str, Any]) -> str:
+    return json.dumps(answer, allow_nan=False, separators=(",", ":"))
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -137,7 +149,10 @@ def _opened(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(
-            path, timeout=_BUSY, isolation_level=None, check_same_thread=False
+            path.absolute(),  # a name such as `:memory:` would be no file
+            timeout=_BUSY,
+            isolation_level=None,
+            check_same_thread=False,
         )
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"it cannot be opened: {error}", path=str(path)) from error
@@ -284,6 +299,7 @@ _KEEP = """
     ON CONFLICT DO UPDATE SET answer = excluded.answer, owner = NULL, lease = NULL
     WHERE answer IS NULL
 """
+_FORGET = "DELETE FROM answers WHERE key = ? AND n = ? AND answer = ?"
 _RENEW = "UPDATE answers SET lease = ? WHERE owner = ?"
 _RELEASE_ALL = "DELETE FROM answers WHERE owner = ?"
 _RELEASE = f"{_RELEASE_ALL} AND key = ? AND n = ?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, cast, overload
 
 from ingot._config import SETTINGS, checked
 from ingot._given import Call, Many, Prompt, Settings
@@ -17,6 +17,7 @@ from ingot._spelling import nearest
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable
     from os import PathLike
+    from types import CodeType, FrameType
     from typing import TypeAlias, Unpack
 
     from typing_extensions import TypeForm
@@ -99,7 +100,7 @@ def _plan(
     t: Any,
     bound: Mapping[str, Any],
     given: dict[str, Any],
-    caller: Caller,
+    frame: FrameType,
 ) -> tuple[Plan, Any]:
     """
     Return the plan of a run, and its prompts.
@@ -107,10 +108,9 @@ def _plan(
     Raises:
         TypeError: A keyword is no setting, or what is given is of the wrong kind.
     """
+    caller = Caller(_kept(frame))
     t, prompts = arguments(args, t, UNSET)
-    if isinstance(prompts, str | Mapping) or not (
-        hasattr(prompts, "__iter__") or hasattr(prompts, "__aiter__")
-    ):
+    if _is_one(prompts):
         found = type(cast("object", prompts)).__name__
         raise TypeError(f"map takes prompts, as a list or whatever gives them, not one {found}")
     unknown = next(iter(given.keys() - SETTINGS.keys() - _All.__annotations__.keys()), None)
@@ -119,9 +119,11 @@ def _plan(
         raise TypeError(f"map takes no {unknown!r}{meant}; see the settings of an ask")
     run = {name: given.pop(name, None) for name in _OF_A_RUN}
     common = {name: given.pop(name) for name in _OF_A_CALL & given.keys()}
+    bound = merged(bound, checked(given))
+    check_ask(t, bound=bound, given=common, caller=caller)
     plan = Plan(
-        t=t,
-        bound=merged(bound, checked(given)),
+        t=_resolved(t, caller),
+        bound=bound,
         given=common,
         caller=caller,
         concurrency=_whole(run["concurrency"]),
@@ -131,8 +133,32 @@ def _plan(
         rate=_rate(run["rate"]),
         store=run["store"],
     )
-    check_ask(t, bound=plan.bound, given=common, caller=caller)
     return plan, prompts
+
+
+class _Kept(NamedTuple):
+    """What a run keeps of the frame of its caller, which itself would hold the run."""
+
+    f_code: CodeType
+    f_globals: Mapping[str, Any]
+    f_locals: Mapping[str, Any]
+
+
+def _kept(frame: FrameType) -> Any:
+    """Return what stands for *frame*; other runs that it holds are not held here."""
+    from ingot._map.run import Run
+
+    here: Mapping[str, Any] = frame.f_locals
+    if here is not frame.f_globals:
+        here = {name: value for name, value in here.items() if not isinstance(value, Run)}
+    return _Kept(frame.f_code, frame.f_globals, here)
+
+
+def _resolved(t: Any, caller: Caller) -> Any:
+    """Return *t* without the names that it is written with, or each ask would look them up."""
+    from ingot._shape.target import resolved
+
+    return t if isinstance(t, str) else resolved(t, caller)
 
 
 class _All(Many, total=False):
@@ -141,6 +167,13 @@ class _All(Many, total=False):
 
 _OF_A_RUN = tuple(_All.__annotations__.keys() - Call.__annotations__.keys())
 _OF_A_CALL = Call.__annotations__.keys() - Settings.__annotations__.keys()
+
+
+def _is_one(prompts: Any) -> bool:
+    """Whether *prompts* is a single one, or none; a template string has parts to iterate over."""
+    if isinstance(prompts, str | bytes | bytearray | Mapping) or hasattr(prompts, "interpolations"):
+        return True
+    return not (hasattr(prompts, "__iter__") or hasattr(prompts, "__aiter__"))
 
 
 def _whole(concurrency: int | None) -> int:
@@ -164,7 +197,7 @@ def _rate(said: Rate | str | None) -> Rate | None:
     try:
         return None if said is None else rate_of(said)
     except ValueError as error:
-        raise TypeError(f"rate must be {error}, not {said!r:.80}") from None
+        raise TypeError(f"rate={said!r:.80}: {error}") from None
 
 
 class Mapper(Generic[T]):
@@ -180,12 +213,14 @@ class Mapper(Generic[T]):
         prompts: Texts, or mappings with `prompt` and what belongs to it alone: `context`,
             `attach`, `sample`. Any iterable; it is drawn as results are taken.
         on_error: `raise`: the first failure ends the run. `return`: a `Failure` stands in its
-            place. A key that is turned down and a type that cannot be asked for end it anyway.
+            place. What no other prompt would fare better with ends it anyway: a key that is turned
+            down, a type that cannot be asked for, a store that is lost, a vendor that asks to wait
+            for longer than a minute.
         concurrency: Asks at a time, their retries and repairs included; 16 by default.
         progress: Whether to show a bar on a terminal or in a notebook; needs the extra `progress`.
         ordered: Whether results come in the order of the prompts (the default), or as finished.
-        rate: Requests in a time, such as `500/min`, or a `Rate`, for all runs that ask the same
-            vendor with the same key. None for what is learnt from replies alone.
+        rate: Requests in a time, such as `500/min`, or a `Rate`, which is shared with all runs that
+            ask the same vendor with the same key and rate. None for what is learnt from replies.
         store: A file in which each answer is kept before it is handed out; a run that is begun
             again takes from there what it was paid for. None for no file.
 
@@ -252,8 +287,8 @@ class Mapper(Generic[T]):
         """Ask with each of the prompts; see the class."""
         from ingot._map.blocking import Map
 
-        caller = Caller(sys._getframe(1))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        plan, prompts = _plan(args, self._t, self._bound, given, caller)
+        frame = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        plan, prompts = _plan(args, self._t, self._bound, given, frame)
         if not hasattr(prompts, "__iter__"):
             raise TypeError("these prompts are to be awaited; use ask.aio.map")
         return Map[Any](plan, prompts)
@@ -313,8 +348,8 @@ class AsyncMapper(Generic[T]):
         """Ask with each of the prompts; see the class."""
         from ingot._map.awaited import AsyncMap
 
-        caller = Caller(sys._getframe(1))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        plan, prompts = _plan(args, self._t, self._bound, given, caller)
+        frame = sys._getframe(1)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        plan, prompts = _plan(args, self._t, self._bound, given, frame)
         return AsyncMap[Any](plan, prompts)
 
 

@@ -24,7 +24,7 @@ from ingot._shape.source import MARK, source_schema
 from ingot._shape.typeddicts import make_askable
 from ingot.errors import IngotError, UnsupportedTypeError
 
-__all__ = ["Namespace", "Target", "target_of"]
+__all__ = ["Namespace", "Target", "resolved", "target_of"]
 
 Namespace: TypeAlias = Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]]]
 """Gives the global and local names of whoever wrote the type."""
@@ -109,16 +109,14 @@ def target_of(
         if not types:
             return Target(made, files=files), True
         return Target(made, files=files), False
-    lasting = True
     if _is_unpacked(t):
         raise UnsupportedTypeError(
             type_name(t),
             "a tuple with an unpacked part is read as a tuple in a tuple",
             advice="write tuple[int, tuple[str, ...]], or a class with named fields",
         )
-    if _has_forward(t):
-        t, lasting = _resolve(t, namespace), False
-    return Target(t, namespace, files=files), lasting
+    meant = resolved(t, namespace)
+    return Target(meant, namespace, files=files), meant is t
 
 
 class _UnfinishedError(Exception):
@@ -269,7 +267,15 @@ def _has_forward(t: Any) -> bool:
     )
 
 
-def _resolve(t: Any, namespace: Namespace | None) -> Any:
+def resolved(t: Any, namespace: Namespace | None) -> Any:
+    """
+    Return *t* with what its forward references stand for; *t* itself where it has none.
+
+    Raises:
+        UnsupportedTypeError: One stands for nothing.
+    """
+    if not _has_forward(t):
+        return t
     globals_: Mapping[str, Any] = {}
     locals_: Mapping[str, Any] = {}
     if namespace is not None:

@@ -39,7 +39,12 @@ State = Annotated[
 ]
 Decides = Annotated[
     str | None,
-    typer.Option("--learner", metavar="NAME", help="What decides there; found out unless given."),
+    typer.Option(
+        "--learner",
+        metavar="NAME",
+        help="What decides there; found out unless given, but not which of linucb and thompson, "
+        "whose states are alike.",
+    ),
 ]
 Hash = Annotated[
     str,

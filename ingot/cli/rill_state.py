@@ -37,6 +37,8 @@ _COUNTERS = "counters"
 
 def run(path: Path, learner: str, *, durable: bool = False, **options: Unpack[Options]) -> None:
     """Answer what comes on stdin on stdout; what *learner* prints goes to stderr."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        raise MisuseError("a runtime needs stdin, stdout and stderr, and one of them is closed")
     try:
         runtime = Runtime(path, _decider(learner), durable=durable, **options)
     except ValueError as error:
@@ -45,10 +47,11 @@ def run(path: Path, learner: str, *, durable: bool = False, **options: Unpack[Op
         out = taken()
         try:
             serve(runtime, sys.stdin.buffer, out)
-        except BrokenPipeError:
-            with suppress(BrokenPipeError):
+        except OSError as error:
+            with suppress(OSError):
                 out.close()  # at exit Python would write the rest once more, and complain
-            raise show.UnwritableError(None) from None
+            left = isinstance(error, BrokenPipeError)
+            raise show.UnwritableError(None if left else error.strerror) from None
 
 
 def show_state(path: Path, learner: str | None, *, whole: bool) -> None:

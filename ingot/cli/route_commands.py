@@ -46,18 +46,29 @@ def _report(
     Means are of one ask. A program that is running may not have told of its last few asks.
     """
     with exits.guarded():
+        from ingot.rill.errors import RillStateError
         from ingot.rill.places import folder
         from ingot.rill.report import report_of
 
         files = [state] if state is not None else sorted(folder().glob("*.json"))
-        reports = {str(file): report_of(file) for file in files}
+        reports: dict[str, Any] = {}
+        refused: RillStateError | None = None
+        for file in files:
+            try:
+                reports[str(file)] = report_of(file)
+            except RillStateError as error:
+                if state is not None:
+                    raise
+                refused = refused or error  # once the others are told
+        if not files:
+            show.note(f"no router has learned anything in {folder()}")
         if whole:
             show.tree(reports)
-            return
-        if not reports:
-            show.note(f"no router has learned anything in {folder()}")
-        for file, report in reports.items():
-            _show(file, report)
+        else:
+            for name, report in reports.items():
+                _show(name, report)
+        if refused is not None:
+            raise refused
 
 
 def _show(file: str, report: dict[str, Any]) -> None:

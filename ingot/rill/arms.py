@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ingot import _registry
 from ingot._budget.estimate import UNBOUNDED, reading
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ingot._request import Request
     from ingot._response import Response
 
-__all__ = ["Arm", "Price", "arms_of"]
+__all__ = ["Arm", "Price", "arms_of", "is_amount"]
 
 Price: TypeAlias = "tuple[float, float]"
 """US dollars for a million tokens that are read, and for a million that are written."""
@@ -133,8 +134,7 @@ def arms_of(
     known = dict(prices or {})
     arms: list[Arm] = []
     for model in models:
-        if getattr(model, "name", None) == ROUTER:
-            raise TypeError("a Router does not choose among routers; list the models of both")
+        _check(model)
         name = model if isinstance(model, str) else f"{model.name}/{model.default_model}"
         arms.append(Arm(model, _checked(name, known.pop(name, None))))
     names = [arm.name for arm in arms]
@@ -148,12 +148,29 @@ def arms_of(
     return tuple(arms)
 
 
-def _checked(name: str, price: Price | None) -> Price | None:
-    if price is None or (len(price) == 2 and all(0 <= part < float("inf") for part in price)):
-        return price
+def _check(model: Any) -> None:
+    if not isinstance(model, str | Provider):
+        raise TypeError(f"a model of a Router is a text or a provider, not {model!r:.80}")
+    if getattr(model, "name", None) == ROUTER:
+        raise TypeError("a Router does not choose among routers; list the models of both")
+
+
+def _checked(name: str, price: Any) -> Price | None:
+    if price is None:
+        return None
+    with suppress(TypeError, ValueError):
+        read, write = price
+        if is_amount(read) and is_amount(write):
+            return read, write
     raise ValueError(
         f"the price of {name} is two numbers: US dollars for a million tokens read, and written"
     )
+
+
+def is_amount(given: Any) -> bool:
+    """Whether *given* is a number of US dollars: finite, and 0 or more."""
+    known = isinstance(given, int | float | Decimal) and not isinstance(given, bool)
+    return known and 0 <= given < float("inf")
 
 
 def _obstacle(provider: Provider) -> str | None:

@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from ingot.rill.errors import RillProcessError
-from ingot.rill.runtime import IDENTITY, now_ms
+from ingot.rill.runtime import IDENTITY, Runtime, now_ms
 from ingot.rill.session import Again, Session
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ class Client:
         on_restart: Callable[[Restart], None] | None = None,
     ) -> None:
         self._link = link
+        # What runs in this process need not write its answers for us to read.
+        self._answer = link.respond if isinstance(link, Runtime) else link.answer
         self._lock = threading.Lock()
         self._session = Session(
             identity,
@@ -197,14 +199,18 @@ class Client:
         """End the runtime, once it has answered what was asked before."""
         with self._lock:
             self._link.close()
-        if self._threads is not None:
-            self._threads.shutdown()
+        threads, self._threads = self._threads, None
+        if threads is not None:
+            threads.shutdown()
 
     async def aclose(self) -> None:
         """Like `close`, without blocking the event loop."""
         import asyncio
 
         await asyncio.to_thread(self.close)
+
+    def __repr__(self) -> str:
+        return f"<Client of {self._link!r}>"
 
     def __enter__(self) -> Self:
         return self
@@ -237,7 +243,7 @@ class Client:
             time.sleep(step.wait)
             return next(plan)
         try:
-            answer = self._link.answer(step.line)
+            answer = self._answer(step.line)
         except RillProcessError as error:
             return plan.throw(error)
         return plan.send(answer)

@@ -146,6 +146,10 @@ class Engine:
             raise ValueError("the generation of the model is an unsigned integer of 64 bits")
 
     def answer(self, line: bytes, now_ms: int) -> bytes:
+        """Serve one request, and return the line of its answer; see `respond`."""
+        return write(self.respond(line, now_ms))
+
+    def respond(self, line: bytes, now_ms: int) -> Response:
         """
         Serve one request.
 
@@ -154,27 +158,26 @@ class Engine:
             now_ms: The time, in ms of Unix time.
 
         Returns:
-            The answer, without a line break: an error for whatever is no request, or cannot be
-            served. It may be longer than a request may be.
+            The answer: an error for whatever is no request, or cannot be served. It may be longer
+            than a request may be.
         """
         if len(line) > self._limits.frame_bytes:
-            return self._written(_ANYONE, self._failed(TOO_LARGE))
+            return self._response(_ANYONE, self._failed(TOO_LARGE))
         try:
             envelope = read_envelope(line)
         except Unreadable:
-            return self._written(_ANYONE, self._failed(NOT_JSON))
+            return self._response(_ANYONE, self._failed(NOT_JSON))
         body = self._body(envelope, len(line), now_ms)
-        return self._written(envelope.request_id or _ANYONE, body)
+        return self._response(envelope.request_id or _ANYONE, body)
 
-    def _written(self, request_id: str, body: Body) -> bytes:
-        response = Response(
+    def _response(self, request_id: str, body: Body) -> Response:
+        return Response(
             request_id=request_id,
             runtime=self._identity,
             model_generation=self._model_generation,
             state_generation=self.state_generation,
             body=body,
         )
-        return write(response)
 
     def _failed(self, refusal: Refusal) -> Failed:
         return Failed(error=refusal.failure(self._surface))
@@ -294,8 +297,7 @@ class Engine:
     def _changed(self, call: Callable[[], Any], forgotten: Sequence[str] = ()) -> Any:
         """Let the decider do what changes its state, and move the generation; return its output."""
         self._check_room()
-        output = self._held.ask(call)
-        self._held.check_output(output)
+        output = self._held.sent(self._held.ask(call))
         if forgotten:
             self._held.ask(partial(self._held.decider.forget, forgotten))
         self.state_generation += 1

@@ -22,6 +22,8 @@ Features: TypeAlias = "dict[str, float | bool | str]"
 _LONGEST = 64
 """Characters of a feature that is a word, and of its name."""
 
+_HALF = re.compile(r"[\ud800-\udfff]")
+
 _KEPT = 512
 """Types whose measures are kept."""
 
@@ -66,15 +68,26 @@ def own_features(given: Any) -> Features:
     if not is_object(given):
         raise TypeError(f"features of a router are a dict, not {type(given).__name__}")
     for name, value in given.items():
-        if not name or len(name) > _LONGEST:
-            raise TypeError(f"the name of a feature has 1 to {_LONGEST} characters: {name!r:.80}")
-        whole = isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value))
-        if not whole and not (isinstance(value, str) and len(value) <= _LONGEST):
+        if not _is_word(name) or not name:
+            raise TypeError(f"the name of a feature is a text of 1 to {_LONGEST}: {name!r:.80}")
+        if not _is_word(value) and not _is_number(value):
             raise TypeError(
                 f"the feature {name!r} must be a finite number, a bool or "
                 f"a text of at most {_LONGEST} characters"
             )
     return dict(given)
+
+
+def _is_word(given: Any) -> bool:
+    # Half of a surrogate pair is no text that can be sent.
+    return isinstance(given, str) and len(given) <= _LONGEST and not _HALF.search(given)
+
+
+def _is_number(given: Any) -> bool:
+    try:
+        return isinstance(given, int | float) and isfinite(given)
+    except OverflowError:  # of digits without end
+        return False
 
 
 # The type

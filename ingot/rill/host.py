@@ -21,6 +21,9 @@ __all__ = ["Host"]
 _MAX_ANSWER = 2 * MAX_MESSAGE
 """Bytes of an answer; a runtime may wrap up to 1 MiB that is answered in some more."""
 
+_LONGEST = 1_000_000_000
+"""Seconds that there may be to wait, as a request tells its deadline in whole milliseconds."""
+
 _SHOWN = 1_000
 """Characters of stderr that a message shows, the last ones."""
 
@@ -54,14 +57,17 @@ class Host:
         grace: float = 5.0,
     ) -> None:
         check_named(env)
-        if not timeout > 0 or not grace >= 0:
-            raise NotConfiguredError("timeout and grace are numbers of seconds, timeout above 0")
+        if not 0 < timeout <= _LONGEST or not 0 <= grace <= _LONGEST:
+            raise NotConfiguredError(
+                f"timeout and grace are seconds, timeout above 0 and both at most {_LONGEST:,}"
+            )
         self._argv = argv_of(command)
         self._env: Environment = env
         self._cwd = cwd
         self._grace = grace
         self._process: Coprocess | None = None
         self._lock = threading.Lock()
+        self._is_closed = False
         self._owner = os.getpid()
         self.name = self._argv[0]
         self.waits = True
@@ -81,6 +87,7 @@ class Host:
             RillStartError: The program cannot be started.
             RillTimeoutError: There is no answer in time.
             RillProcessError: There is none for another reason.
+            RillError: It was closed, or by another process started, of which this one is a fork.
         """
         if os.getpid() != self._owner:
             raise RillError(
@@ -88,6 +95,8 @@ class Host:
                 advice="make the host after the fork",
             )
         with self._lock:
+            if self._is_closed:
+                raise RillError(f"the host of {self.name} was closed")
             if self._process is None:
                 self._process = self._started()
             try:
@@ -106,9 +115,13 @@ class Host:
 
     def close(self) -> None:
         """Let the program end by itself, as there is nothing more to answer."""
+        self._is_closed = True
         process, self._process = self._process, None
         if process is not None and os.getpid() == self._owner:
             process.close(self._grace)
+
+    def __repr__(self) -> str:
+        return f"<Host of {self.name}, {'not running' if self.pid is None else f'pid {self.pid}'}>"
 
     def __enter__(self) -> Self:
         return self

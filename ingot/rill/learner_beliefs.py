@@ -42,6 +42,9 @@ The level lasts less: a model that becomes better or worse mostly does so at eve
 _UPPER = np.triu_indices(WIDTH)
 """Where the numbers stand that say all of a symmetric matrix."""
 
+_DIAGONAL = slice(None, None, WIDTH + 1)
+"""Where its diagonal stands, row after row."""
+
 
 class Beliefs:
     """
@@ -73,10 +76,10 @@ class Beliefs:
             now: How many rewards were learned from, of whichever arm.
         """
         x = _numbers(row)
-        kept = np.exp(np.outer(self._learned_at[:arms] - now, self._fading))
+        kept = np.exp((self._learned_at[:arms] - now)[:, None] * self._fading)
         seen = kept * x
-        expected = _LEVEL @ x + np.sum((self._weights[:arms] - _LEVEL) * seen, axis=1)
-        known = np.sum((self._spread[:arms] @ seen[:, :, None])[:, :, 0] * seen, axis=1)
+        expected = _LEVEL @ x + np.add.reduce((self._weights[:arms] - _LEVEL) * seen, axis=1)
+        known = np.add.reduce((self._spread[:arms] @ seen[:, :, None])[:, :, 0] * seen, axis=1)
         variance = known + (1 - kept**2) @ (_OPEN * x * x)
         # Rounding may leave a little less than nothing.
         return expected.tolist(), np.sqrt(np.maximum(variance, 0.0)).tolist()
@@ -86,11 +89,12 @@ class Beliefs:
         x = _numbers(row)
         kept = np.exp((self._learned_at[arm] - now) * self._fading)
         weights = _LEVEL + kept * (self._weights[arm] - _LEVEL)
-        spread = np.outer(kept, kept) * self._spread[arm] + np.diag((1 - kept**2) * _OPEN)
+        spread = kept[:, None] * kept * self._spread[arm]
+        spread.reshape(-1)[_DIAGONAL] += (1 - kept**2) * _OPEN
         gain = spread @ x
         variance = _NOISE + gain @ x
         self._weights[arm] = weights + gain * ((reward - weights @ x) / variance)
-        self._spread[arm] = spread - np.outer(gain, gain) / variance
+        self._spread[arm] = spread - gain[:, None] * gain / variance
         self._learned_at[arm] = now
 
     def weights(self, arm: int) -> list[float]:

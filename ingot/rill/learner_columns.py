@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from math import copysign, log
+from math import log
 from typing import TYPE_CHECKING, Any, Self
 from zlib import crc32
 
@@ -29,6 +29,7 @@ _VALUES = 6
 """Values of one text that get columns of their own, so that names of people do not fill the row."""
 
 _FARTHEST = 1e6
+_MOST = 1 + log(_FARTHEST)
 
 
 class Columns:
@@ -81,15 +82,16 @@ class Columns:
         return self.own[key]
 
     def _scaled(self, name: str, value: float, *, shared: bool) -> float:
-        number = float(max(-_FARTHEST, min(_FARTHEST, value)))
-        if abs(number) > 1:
-            number = copysign(1 + log(abs(number)), number)
+        size = min(_FARTHEST, abs(value))  # in this order, NaN is as far as can be
+        if size > 1:
+            size = 1 + log(size)
         if shared:
-            return number / (1 + log(_FARTHEST))
-        peak = max(self._peaks.get(name, 1.0), abs(number))
-        if peak > 1:
-            self._peaks[name] = peak
-        return number / peak
+            peak = _MOST
+        else:
+            peak = self._peaks.get(name, 1.0)
+            if size > peak:
+                peak = self._peaks[name] = size
+        return (-size if value < 0 else size) / peak
 
     def dump(self) -> dict[str, Any]:
         """Return the features in the order of their columns, and their largest numbers over 1."""

@@ -28,6 +28,9 @@ _FIRST = 2
 _FARTHEST = 1.0
 """Rewards are taken to lie this near to 0: one slip must not outweigh all else."""
 
+_MOST = 2**53
+"""The largest count, which floats still tell from the next."""
+
 _FORMAT = 1
 """Counts the forms of the state; another width of rows is another form, too."""
 
@@ -179,7 +182,8 @@ class Linear:
     def load(self, state: Any) -> None:
         """Take over what was learned, also by a learner of another rule or drift."""
         try:
-            if state["format"] != _FORMAT or len(state["arms"]) > ARMS:
+            known = state["format"] == _FORMAT and is_array(state["arms"])
+            if not known or len(state["arms"]) > ARMS:
                 raise ValueError("another format")
             rewards = _count(state["rewards"])
             decisions = _count(state["decisions"])
@@ -239,7 +243,7 @@ def _row(text: str) -> bytes:
     return row
 
 
-def _count(value: Any, most: int | None = None) -> int:
-    if type(value) is not int or value < 0 or (most is not None and value > most):
+def _count(value: Any, most: int = _MOST) -> int:
+    if type(value) is not int or not 0 <= value <= most:
         raise ValueError("no count")
     return value

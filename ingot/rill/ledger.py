@@ -177,4 +177,5 @@ class Ledger:
             del self.completed[heappop(self._age)[1]]
 
     def _is_overdue(self, decision: Decision, now_ms: int) -> bool:
-        return self._pending_ms is not None and now_ms - decision.created_ms > self._pending_ms
+        # One of a clock that was ahead would otherwise keep all after it from being dropped.
+        return self._pending_ms is not None and abs(now_ms - decision.created_ms) > self._pending_ms

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingot._json import is_array, is_object
 from ingot.rill.errors import RillError, RillRefusedError
 from ingot.rill.runtime import now_ms
+from ingot.rill.wire_codes import FAULTS, PENDING_FULL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -28,6 +29,8 @@ __all__ = ["Choice", "Lessons"]
 
 _DAY_MS = 86_400_000
 """Milliseconds of a day."""
+
+_OTHER_MODELS = "a state is of one list of models, in its order; name another file for others"
 
 
 class Choice(NamedTuple):
@@ -111,7 +114,11 @@ class Lessons:
         try:
             made = self.client.decide(context, seed=self._next_seed())
         except RillRefusedError as error:
-            if error.word != "capacityExceeded":
+            if error.said == FAULTS["invalidEvent"].message:
+                raise RillRefusedError(
+                    error.word, error.said, retryable=False, advice=_OTHER_MODELS
+                ) from error
+            if error.said != PENDING_FULL.message:  # its code differs by surface
                 raise
             # As many asks as it remembers are under way: this one is asked all the same.
             unknown = (None,) * len(context["arms"])
@@ -145,7 +152,7 @@ class Lessons:
         if choice.decision is None:
             return
         reward = self._objective.reward(validity, cost=trial.cost, seconds=trial.seconds)
-        self.client.feedback(choice.decision, choice.arm, reward)
+        self.client.feedback(choice.decision, choice.arm, round(reward, 6))
 
     def _note(self, trial: Trial, event: dict[str, Any]) -> None:
         client, day = self.client, now_ms() // _DAY_MS
@@ -198,7 +205,7 @@ def _read(made: Decision, context: Mapping[str, Any]) -> Choice:
     return Choice(
         decision=made.id,
         arm=arm,
-        scores=tuple(scores),
+        scores=tuple(score if type(score) in (int, float) else None for score in scores),
         exploring=output.get("exploring") is True,
         learner=str(output.get("learner", "unknown")),
     )

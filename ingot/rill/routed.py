@@ -227,7 +227,8 @@ class Routed(Provider):
         return replace(translation.text(translation.calls(response)), route=route)
 
     def _own(self, one: _Try, piece: str | Response) -> Generator[str | Response]:
-        """What there is to yield of a piece of a stream."""
+        """What there is to yield of a piece of a stream; who takes it does so in their own time."""
+        paused = time.perf_counter()
         if not isinstance(piece, str):
             whole = self._replied(one, piece)
             if not one.is_out and whole.text:
@@ -236,3 +237,4 @@ class Routed(Provider):
         elif not one.translation.rewrites:  # else only the whole can be translated
             one.is_out = True
             yield piece
+        one.trial.seconds -= time.perf_counter() - paused

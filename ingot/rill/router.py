@@ -9,7 +9,7 @@ from ingot._route import ROUTER
 from ingot._spelling import nearest
 from ingot.errors import NotConfiguredError
 from ingot.provider import Provider
-from ingot.rill.arms import arms_of
+from ingot.rill.arms import arms_of, is_amount
 from ingot.rill.client import Client
 from ingot.rill.deciders import MOST
 from ingot.rill.features import features_of, own_features
@@ -99,7 +99,8 @@ class Router(Provider):
         _check(learner, learners(), "learner")
         if runtime is not None and (strategy != _LEARNED or state is not DEFAULT):
             raise TypeError("a runtime of its own decides and keeps; leave out strategy and state")
-        if max_cost is not None and not 0 <= max_cost < float("inf"):
+        _check_objective(objective)
+        if max_cost is not None and not is_amount(max_cost):
             raise ValueError(f"max_cost is US dollars, 0 or more, not {max_cost!r}")
         self._arms = arms_of(models, prices)
         self.arms = tuple(arm.name for arm in self._arms)
@@ -204,6 +205,11 @@ def _check(given: Any, known: tuple[str, ...], what: str) -> None:
             f"there is no {what} {given!r}{nearest(str(given), known)}; "
             f"there are {', '.join(known)}"
         )
+
+
+def _check_objective(given: Any) -> None:
+    if not isinstance(given, Objective | None):
+        raise TypeError(f"the objective of a Router is an Objective, not {given!r:.80}")
 
 
 def _made(given: dict[str, Any]) -> Router:

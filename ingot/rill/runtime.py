@@ -14,7 +14,7 @@ from ingot.rill.errors import RillError, RillStateError
 from ingot.rill.limits import ROOMY
 from ingot.rill.snapshot import SnapshotError
 from ingot.rill.store import Store, damaged, look, place_of
-from ingot.rill.wire import PREVIEW_CAPABILITIES, PREVIEW_HASH
+from ingot.rill.wire import PREVIEW_CAPABILITIES, PREVIEW_HASH, write
 from ingot.rill.wire_parts import Identity
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ingot.rill.ledger import Eviction
     from ingot.rill.limits import Limits
     from ingot.rill.store import Found
+    from ingot.rill.wire import Response
     from ingot.rill.wire_parts import Surface
 
 __all__ = ["HOUR_MS", "IDENTITY", "Options", "Runtime", "now_ms"]
@@ -142,6 +143,10 @@ class Runtime:
         return runtime
 
     def answer(self, line: bytes) -> bytes:
+        """Serve one request, and return the line of its answer; see `respond`."""
+        return write(self.respond(line))
+
+    def respond(self, line: bytes) -> Response:
         """
         Serve one request.
 
@@ -149,7 +154,7 @@ class Runtime:
             line: The request, as JSON.
 
         Returns:
-            The answer, without a line break: an error for whatever cannot be served.
+            The answer: an error for whatever cannot be served.
 
         Raises:
             RillStateError: The state cannot be written. Until it can, nothing is served.
@@ -166,16 +171,16 @@ class Runtime:
             if self._is_closed:
                 raise RillError("the runtime was closed")
             if store is None:
-                return engine.answer(line, self._clock())
+                return engine.respond(line, self._clock())
             # A change that could not be kept, or whose request was interrupted, is made up for.
             if store.is_due or engine.state_generation != self._kept:
                 self._checkpoint(store)
             now = self._clock()
-            answer = engine.answer(line, now)
+            response = engine.respond(line, now)
             if engine.state_generation != self._kept:
                 store.append(now, line)
                 self._kept = engine.state_generation
-            return answer
+            return response
 
     def restart(self) -> None:
         """Do nothing: what runs in this process does not fall alone."""
@@ -203,6 +208,10 @@ class Runtime:
         with self._lock:
             return self._snapshot()
 
+    def __repr__(self) -> str:
+        place = self._store.path if self._store is not None else "in memory"
+        return f"<Runtime {'closed' if self._is_closed else place}>"
+
     def __enter__(self) -> Self:
         return self
 
@@ -220,12 +229,17 @@ class Runtime:
 
     def _repeated(self, path: Path, found: Found) -> bytes:
         """Accept all of a journal again, on the terms of then; return the snapshot after it."""
-        then: Any = {**self._options, **found.terms}
-        engine = Engine(self._decider, **then)
+        try:
+            then: Any = {**self._options, **found.terms}
+            engine = Engine(self._decider, **then)
+        except (TypeError, ValueError) as error:
+            raise damaged(
+                path, "its journal was written on terms that are not known here"
+            ) from error
         engine.restore(found.snapshot)
         for number, entry in enumerate(found.entries, 1):
             before = engine.state_generation
-            engine.answer(entry.line, entry.now)
+            engine.respond(entry.line, entry.now)
             if engine.state_generation == before:
                 raise damaged(path, f"request {number} of its journal is not accepted again")
         return engine.snapshot()

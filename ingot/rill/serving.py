@@ -26,7 +26,7 @@ def serve(runtime: Runtime, source: BinaryIO, sink: BinaryIO) -> None:
 
     Raises:
         RillStateError: The state cannot be written; the request that met it is not answered.
-        BrokenPipeError: Nobody reads the answers.
+        OSError: The answers cannot be written; `BrokenPipeError` where nobody reads them.
     """
     for line in _lines(source):
         sink.write(runtime.answer(line) + b"\n")

@@ -1,7 +1,7 @@
 """
 The caller's side of the protocol: what to send next, as plans that others carry out.
 
-A plan is a generator without I/O. It yields a `Send` and is sent the answer, or has a
+A plan is a generator without I/O. It yields a `Send` and is sent the answer, read or not, or has a
 `RillProcessError` thrown into it when there is none; it yields an `Again` where what is left of the
 runtime is to be ended, for the next `Send` to start it anew; it returns what was asked for.
 
@@ -20,7 +20,7 @@ from ingot._json import Unreadable
 from ingot._record import record
 from ingot._spelling import counted
 from ingot.rill.errors import RillProcessError, RillRefusedError, RillRequestError
-from ingot.rill.wire import Envelope, read_response, write
+from ingot.rill.wire import Envelope, Response, read_response, write
 from ingot.rill.wire_bodies import (
     Failed,
     Greeting,
@@ -51,7 +51,6 @@ from ingot.rill.wire_requests import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from ingot.rill.wire import Response
     from ingot.rill.wire_codes import Failure
     from ingot.rill.wire_parts import Identity, Surface
     from ingot.rill.wire_requests import Request
@@ -103,7 +102,7 @@ class Again:
 
 
 Step: TypeAlias = Send | Again
-Plan: TypeAlias = "Generator[Step, bytes, T]"
+Plan: TypeAlias = "Generator[Step, bytes | Response, T]"
 
 
 @record
@@ -310,7 +309,7 @@ class Session:
             if not isinstance(body, Failed):
                 raise self._odd(f"it answers `{request.method}` with `{body.kind}`")
             code = body.error.code
-            if code == STATE_DIFFERS.code and self._state != made_for and left:
+            if code == STATE_DIFFERS.code and self._state != made_for and left > 0:
                 continue
             if not stale or code not in (STATE_DIFFERS.code, MODEL_DIFFERS.code):
                 raise _refused(body.error)
@@ -322,13 +321,17 @@ class Session:
         problem = envelope.problem(0)
         if problem is not None:
             raise RillRequestError(f"`{request.method}` was not sent: {problem}")
-        line = write(envelope)
+        try:
+            line = write(envelope)
+        except (TypeError, ValueError) as error:
+            raise RillRequestError(f"`{request.method}` was not sent: {error}") from error
         if len(line) > envelope.payload_limit:
             raise RillRequestError(
                 f"`{request.method}` was not sent: it has {len(line):,} bytes, and a message has "
                 f"at most {envelope.payload_limit:,}"
             )
-        response = self._read(request, (yield Send(line=line)))
+        answer = yield Send(line=line)
+        response = answer if isinstance(answer, Response) else self._read(request, answer)
         if response.request_id not in (id_, _ANYONE):
             raise self._odd("it answers another request")
         self._model, self._state = response.model_generation, response.state_generation

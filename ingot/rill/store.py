@@ -22,6 +22,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import field
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -234,6 +235,13 @@ def _bytes(path: Path) -> bytes | None:
 
 def _checked(path: Path, snapshot: bytes | None, journal: bytes) -> Found | None:
     """What these bytes of the two files are."""
+    try:
+        return _read(path, snapshot, journal)
+    except ValueError as error:  # its checksums are right
+        raise damaged(path, "its journal is not one that is written here") from error
+
+
+def _read(path: Path, snapshot: bytes | None, journal: bytes) -> Found | None:
     lines = list(_lines(path, journal))
     entries = tuple(entry for entry in lines[1:] if not entry.line.startswith(_NEXT))
     if snapshot is None:
@@ -281,7 +289,13 @@ def set_aside(path: Path) -> list[Path]:
     path = place_of(path)
     with _told(path), _locked(_journal_of(path), path):
         files = [file for file in (path, _journal_of(path)) if file.exists()]
-        return [file.replace(file.with_name(f"{file.name}.damaged")) for file in files]
+        return [file.replace(_aside(file)) for file in files]
+
+
+def _aside(file: Path) -> Path:
+    """A name for *file* that no other one has: one that was set aside before stays."""
+    names = (file.with_name(f"{file.name}.damaged{number or ''}") for number in count())
+    return next(name for name in names if not name.exists())
 
 
 @contextmanager

@@ -31,6 +31,9 @@ IMAGES = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
 PDF = "application/pdf"
 
 _CUT = {"max_tokens", "model_context_window_exceeded", "pause_turn"}
+_FINAL = {*_CUT, "refusal"}
+"""Reasons to stop that no later one makes good."""
+
 _THOUGHT = {"thinking", "redacted_thinking"}
 
 
@@ -225,9 +228,13 @@ class Gathering:
         if kind == "content_block_delta":
             return self._add(index, as_object(event.get("delta")))
         if kind == "content_block_start" and index is not None:
+            self._torn = self._torn or index in self._blocks
             block = self._blocks[index] = {**as_object(event.get("content_block"))}
             return (as_text(block.get("text")) or "") if block.get("type") == "text" else ""
         if kind == "message_start":
+            self._torn = self._torn or bool(
+                self._body
+            )  # a gateway has begun anew, on top of what was said
             self._body = {**as_object(event.get("message"))}
         elif kind == "message_delta":
             self._conclude(event)
@@ -256,7 +263,9 @@ class Gathering:
 
     def _conclude(self, event: Mapping[str, Any]) -> None:
         delta = as_object(event.get("delta"))
-        self._stop = as_text(delta.get("stop_reason")) or self._stop
+        stop = as_text(delta.get("stop_reason"))
+        if stop and self._stop not in _FINAL:
+            self._stop = stop
         if delta.get("stop_details"):
             self._body["stop_details"] = delta["stop_details"]
         counted = {k: v for k, v in as_object(event.get("usage")).items() if v is not None}

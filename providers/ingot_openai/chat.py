@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ingot.provider import (
@@ -240,8 +241,8 @@ class Gathering:
         self.ended = self.whole = False
         self._body: dict[str, Any] = {"object": "chat.completion", "choices": []}
         self._said: dict[str, list[str]] = {}
-        self._calls: list[dict[str, Any]] = []
-        self._numbered: dict[int, dict[str, Any]] = {}
+        self._calls: list[_Call] = []
+        self._numbered: dict[int, _Call] = {}
         self._stop: str | None = None
         self._begun = False
 
@@ -256,7 +257,7 @@ class Gathering:
             if not choice.get("index"):
                 told += self._add(as_object(choice.get("delta")))
                 stop = as_text(choice.get("finish_reason"))
-                if stop and self._stop not in _CUT:
+                if stop and self._stop not in _FINAL:
                     self._stop = stop
                 self._begun = True
         self.whole = self._stop is not None
@@ -279,18 +280,18 @@ class Gathering:
         function = as_object(part.get("function"))
         if isinstance(number, int):
             call = self._numbered.get(number)
-            begins = call is not None and bool(its_id) and call["id"] not in (None, its_id)
+            begins = call is not None and bool(its_id) and call.id not in (None, its_id)
         else:
             call = self._calls[-1] if self._calls else None
             begins = bool(its_id or function.get("name"))
         if call is None or begins:
-            call = {"id": None, "name": [], "arguments": []}
+            call = _Call()
             self._calls.append(call)
         if isinstance(number, int):
             self._numbered[number] = call
-        call["id"] = its_id or call["id"]
-        for name in ("name", "arguments"):
-            call[name].append(as_arguments(function.get(name)))
+        call.id = its_id or call.id
+        call.name.append(as_text(function.get("name")) or "")
+        call.arguments.append(as_arguments(function.get("arguments")))
 
     def body(self) -> dict[str, Any]:
         """Return what came so far."""
@@ -299,17 +300,26 @@ class Gathering:
         said = {name: "".join(parts) for name, parts in self._said.items()}
         message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None, **said}
         if self._calls:
-            message["tool_calls"] = [_call(call) for call in self._calls]
+            message["tool_calls"] = [call.body() for call in self._calls]
         choice = {"index": 0, "message": message, "finish_reason": self._stop}
         return {**self._body, "choices": [choice]}
 
 
 _SAID = {"content", "refusal", "reasoning_content", "reasoning"}
 
-_CUT = ("length", "content_filter")
+_FINAL = {"length", "content_filter"}
 """Reasons to stop that no later one makes good."""
 
 
-def _call(parts: Mapping[str, Any]) -> dict[str, Any]:
-    function = {name: "".join(parts[name]) for name in ("name", "arguments")}
-    return {"id": parts["id"], "type": "function", "function": function}
+@dataclass(slots=True)
+class _Call:
+    """A call of a tool, in the parts that came of it."""
+
+    id: Any = None
+    name: list[str] = field(default_factory=list[str])
+    arguments: list[str] = field(default_factory=list[str])
+
+    def body(self) -> dict[str, Any]:
+        """Return it as it stands in a whole body."""
+        function = {"name": "".join(self.name), "arguments": "".join(self.arguments)}
+        return {"id": self.id, "type": "function", "function": function}

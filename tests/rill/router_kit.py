@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ingot.provider import Provider
+    from ingot.rill.wire import Response
+    from ingot.rill.wire_parts import Surface
 
 __all__ = ["Told", "router"]
 
@@ -20,13 +22,13 @@ __all__ = ["Told", "router"]
 class Told(Runtime):
     """A runtime in memory that keeps the requests that it got."""
 
-    def __init__(self, decides: str = "fallback") -> None:
-        super().__init__(None, decider_of(decides))
+    def __init__(self, decides: str = "fallback", *, surface: Surface = "preview") -> None:
+        super().__init__(None, decider_of(decides), surface=surface)
         self.requests: list[dict[str, Any]] = []
 
-    def answer(self, line: bytes) -> bytes:
+    def respond(self, line: bytes) -> Response:
         self.requests.append(json.loads(line)["request"])
-        return super().answer(line)
+        return super().respond(line)
 
     def of(self, method: str) -> list[dict[str, Any]]:
         """The requests of one method, in order."""

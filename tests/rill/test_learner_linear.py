@@ -304,6 +304,7 @@ STATE.decide("d", context(language="de"), None)
         ("format", 2),
         ("decisions", -1),
         ("rewards", 9.0),
+        ("rewards", 2**64),
         ("columns", None),
         ("arms", [{}]),
         ("arms", [{"chosen": 1, "at": 11, "beliefs": ""}]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,36 @@ def test_a_host_that_leaves_is_no_error(path: Path) -> None:
     assert shown("inspect", "--state", str(path), "--json")["stateGeneration"] == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is of Linux")
+@pytest.mark.parametrize(
+    ("pipes", "code", "said"),
+    [
+        ("<&-", 2, "one of them is closed"),
+        (">&-", 2, "one of them is closed"),
+        (">/dev/full", 1, "the output cannot be written: No space left on device"),
+    ],
+)
+def test_a_pipe_that_cannot_be_used_is_told(path: Path, pipes: str, code: int, said: str) -> None:
+    """In one line."""
+    command = shlex.join([sys.executable, "-m", "ingot", "rill", "serve", "--state", str(path)])
+    done = subprocess.run(  # noqa: S602 (the shell is what closes pipes)
+        f"{command} {pipes}", shell=True, input="{}\n", capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr.count("\n")) == (code, 1)
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("command", ["serve", "inspect", "snapshot", "reset", "reset --force"])
+def test_a_folder_is_no_state(path: Path, command: str) -> None:
+    """Nothing is made beside it."""
+    path.mkdir()
+    done = rill(*command.split(), "--state", str(path))
+
+    assert (done.exit_code, "it is a folder" in done.stderr) == (19, True)
+    assert list(path.parent.iterdir()) == [path]
+
+
 def test_a_state_is_shown_while_it_is_used(path: Path) -> None:
     """What decides there is found out."""
     with opened(path) as client:
@@ -155,6 +186,10 @@ def test_a_damaged_state_is_set_aside_by_force(path: Path) -> None:
     assert done.stderr.count("set aside: ") == 2
     assert not path.exists()
     assert not journal(path).exists()
+    path.write_bytes(b"more damage")
+    again = rill("reset", "--state", str(path), "--force")
+    assert again.stderr == f"set aside: {path}.damaged1\n"
+    assert path.with_name(f"{path.name}.damaged").stat().st_size > 100
     opened(path).close()
 
 

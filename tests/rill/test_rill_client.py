@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import warnings
+from typing import TYPE_CHECKING
 
 import pytest
 from runtime_kit import opened
@@ -13,6 +14,9 @@ from ingot.rill.client import Client
 from ingot.rill.decider import Counters
 from ingot.rill.errors import RillProcessError, RillRefusedError
 from ingot.rill.runtime import Runtime
+
+if TYPE_CHECKING:
+    from ingot.rill.wire import Response
 
 
 def test_each_question_can_be_awaited() -> None:
@@ -67,17 +71,25 @@ def test_many_tasks_share_a_client() -> None:
     assert asyncio.run(all_of_them()) == 50
 
 
+def test_what_a_runtime_of_this_process_says_is_the_callers() -> None:
+    """Whatever becomes of it, what decides does not notice."""
+    with opened(None) as client:
+        client.observe({})["stateCounters"].clear()
+
+        assert client.observe({})["stateCounters"]["observations"] == 2
+
+
 class Falling(Runtime):
     """A runtime whose next answers are lost, as many as are told."""
 
     falls = 0
 
-    def answer(self, line: bytes) -> bytes:
-        answer = super().answer(line)
+    def respond(self, line: bytes) -> Response:
+        response = super().respond(line)
         if self.falls:
             self.falls -= 1
             raise RillProcessError(self.name, "fell")
-        return answer
+        return response
 
 
 def test_whoever_wants_to_be_told_of_restarts_is() -> None:

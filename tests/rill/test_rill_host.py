@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import random
 import signal
@@ -196,6 +197,22 @@ def test_a_program_that_does_not_end_is_killed() -> None:
         os.kill(pid, 0)
 
 
+def test_what_was_closed_starts_nothing(path: Path) -> None:
+    """A request that comes too late would leave a program behind."""
+    running = host(path)
+    client = Client(running)
+    assert repr(client) == f"<Client of <Host of {sys.executable}, not running>>"
+    pair(client)
+    assert repr(client) == f"<Client of <Host of {sys.executable}, pid {running.pid}>>"
+    client.close()
+
+    with pytest.raises(RillError, match="was closed"):
+        client.decide({})
+    with pytest.raises(RillError, match="was closed"):
+        asyncio.run(client.adecide({}))
+    assert running.pid is None
+
+
 def test_an_interrupted_request_ends_the_program() -> None:
     """Its answer would pass for that of the next one."""
     running = said("for line in sys.stdin: time.sleep(0.5); print(line, end='', flush=True)")
@@ -235,7 +252,9 @@ def test_a_host_that_nobody_has_any_more_ends_its_program() -> None:
         os.kill(pid, 0)
 
 
-@pytest.mark.parametrize("options", [{"timeout": 0}, {"grace": -1}, {"env": {"a=b": ""}}])
+@pytest.mark.parametrize(
+    "options", [{"timeout": 0}, {"timeout": math.inf}, {"grace": -1}, {"env": {"a=b": ""}}]
+)
 def test_what_cannot_be_meant_is_refused(options: dict[str, Any]) -> None:
     """Before anything is started."""
     with pytest.raises(NotConfiguredError):

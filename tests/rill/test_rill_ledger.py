@@ -81,6 +81,15 @@ def test_overdue_decisions_stand_first() -> None:
     assert list(ledger.pending) == ["c", "d"]
 
 
+def test_a_decision_of_a_clock_that_was_ahead_is_overdue() -> None:
+    """Those after it would wait as long as the clock was wrong, and fill the ledger."""
+    ledger = Ledger(Limits(), "never", 10)
+    ledger.add(decision("a", 0, 1_000_000))
+    ledger.add(decision("b", 1, 0))
+
+    assert ledger.overdue(11) == ["a", "b"]
+
+
 def test_room_is_counted_without_those_that_are_dropped() -> None:
     """A decision is refused only if there is none once the overdue ones are gone."""
     ledger = Ledger(SMALL, "never", 10)

@@ -19,6 +19,7 @@ from ingot.rill.deciders import decider_of
 from ingot.rill.errors import RillError, RillLockedError, RillRefusedError, RillStateError
 from ingot.rill.limits import Limits
 from ingot.rill.runtime import Runtime
+from ingot.rill.store import Store
 
 
 @pytest.fixture
@@ -110,6 +111,18 @@ def test_what_was_accepted_on_other_terms_is_accepted_on_those_again(path: Path)
     with pytest.raises(RillRefusedError, match="not pending"):
         looking.feedback(waiting, 0, 1.0)
     client.close()
+
+
+def test_terms_that_are_not_known_are_refused(path: Path) -> None:
+    """As those of a later version may be."""
+    opened(path).close()
+    store = Store(path)
+    store.checkpoint(path.read_bytes(), {"patience": 3})
+    store.append(1, b"{}")
+    store.close()
+
+    with pytest.raises(RillStateError, match="on terms that are not known here"):
+        opened(path)
 
 
 class Strange(Counters):
@@ -262,6 +275,33 @@ def test_two_runtimes_do_not_share_a_state(path: Path) -> None:
         with pytest.raises(RillLockedError):
             opened(path)
     opened(path).close()
+
+
+def test_it_says_where_its_state_is(path: Path) -> None:
+    """Until it is closed."""
+    runtime = Runtime(path, Counters())
+    assert repr(runtime) == f"<Runtime {path}>"
+    runtime.close()
+
+    assert repr(runtime) == "<Runtime closed>"
+    assert repr(Runtime(None, Counters())) == "<Runtime in memory>"
+
+
+def test_a_link_leads_to_the_state(path: Path) -> None:
+    """With its journal and its lock; the link stays one."""
+    link = path.with_name("link")
+    link.symlink_to(path)
+    client = opened(path)
+    pair(client)
+    with pytest.raises(RillLockedError):
+        opened(link)
+    assert counts(link) == {"decisions": 1, "feedback": 1}
+    client.close()
+    with opened(link) as again:
+        pair(again)
+
+    assert link.is_symlink()
+    assert counts(path) == {"decisions": 2, "feedback": 2}
 
 
 def test_threads_take_turns(path: Path) -> None:

@@ -178,6 +178,16 @@ def test_a_change_by_another_is_followed(line: Line) -> None:
     assert [request["requestId"] for request in sent] == [decision.id] * 2
 
 
+def test_a_state_that_never_stands_still_is_given_up(line: Line) -> None:
+    """So does a runtime that counts, and serves nothing."""
+    moved = [refuses("stateMismatch", stateGeneration=number) for number in range(1, 258)]
+    line.faults = [None, *moved[:-1], None, moved[-1]]
+    with pytest.raises(RillRefusedError, match="stateMismatch"):
+        line.run(line.session.observe(1))
+
+    assert line.methods() == ["handshake", *["observe"] * 256, "handshake", "observe"]
+
+
 def test_each_answer_tells_where_the_runtime_stands(line: Line) -> None:
     """Also an error, and also one of another request."""
     with pytest.raises(RillRefusedError):
@@ -334,6 +344,8 @@ def test_what_a_runtime_would_not_take_is_not_sent(line: Line) -> None:
     run(session.handshake())
     plans: list[tuple[Plan[Any], str]] = [
         (session.decide("x" * 2**20, None), "and a message has at most 1,048,576"),
+        (session.decide({"a": float("nan")}, None), "JSON has no number for nan"),
+        (session.observe({1, 2}), "JSON has no form for a set"),
         (session.feedback("d", 0, float("nan")), "reward must be finite"),
         (session.feedback("", 0, 1.0), "invalid decision id"),
         (session.feedback("d", -1, 1.0), "an arm is"),

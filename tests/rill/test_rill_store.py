@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+from zlib import crc32
 
 import pytest
 from runtime_kit import journal
@@ -168,6 +170,17 @@ def test_damage_is_refused_with_the_ways_out(written: Path, what: str) -> None:
     assert refused.value.code == "rill_state"
     assert f"ingot rill reset --force --state {written}" in str(refused.value)
     assert {file.name: file.read_bytes() for file in written.parent.iterdir()} == left
+
+
+@pytest.mark.parametrize(
+    "line", [b"now {}", b"0 base 1 %b {" % sha256(b"one").hexdigest().encode()]
+)
+def test_a_journal_of_another_make_is_refused(written: Path, line: bytes) -> None:
+    """Though its checksums are right."""
+    journal(written).write_bytes(b"%08x %b\n" % (crc32(line + b"\n"), line))
+
+    with pytest.raises(RillStateError, match="not one that is written here"):
+        look(written)
 
 
 @pytest.fixture

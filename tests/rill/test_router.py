@@ -6,6 +6,7 @@ import asyncio
 import os
 import pickle
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from ingot import (
 )
 from ingot.provider import Provider
 from ingot.rill.client import Client
+from ingot.rill.decider import Counters
 from ingot.rill.deciders import MOST, decider_of
 from ingot.rill.errors import RillError, RillLockedError
 from ingot.rill.host import Host
@@ -39,6 +41,9 @@ from ingot.testing import Script, Value, calls
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from ingot.rill import wire
+    from ingot.rill.wire_parts import Surface
 
 
 def script(name: str, *replies: Any, **given: Any) -> Script:
@@ -461,6 +466,19 @@ async def test_streams_awaiting() -> None:
     assert shown[-1] == [1]
 
 
+def test_the_time_of_whoever_reads_is_not_the_models() -> None:
+    """A model is not slow because its pieces are read slowly."""
+    quick = Objective(validity=0, cost=0, latency=1, slow=0.05)
+    asked, told = router([script("a", [1, 2, 3], stream="words")], objective=quick)
+
+    with ask.stream(list[int], "p", model=asked) as stream:
+        for _ in stream:
+            time.sleep(0.1)
+
+    [(_, reward)] = told.lessons
+    assert reward > 1 / 2
+
+
 class _Torn(Provider):
     """Breaks off after a piece."""
 
@@ -503,9 +521,11 @@ def test_threads_and_tasks_share_one_router() -> None:
     assert sum(len(body["event"]["events"]) for body in told.of("observe")) == 200
 
 
-def test_as_many_asks_as_it_remembers_are_no_end() -> None:
+@pytest.mark.parametrize("surface", ["v3", "preview"])
+def test_as_many_asks_as_it_remembers_are_no_end(surface: Surface) -> None:
     """An ask that the runtime has no room for is asked all the same, and not learned of."""
-    asked, told = router([Script([1], model="a"), script("b")])
+    told = Told(surface=surface)
+    asked = Router([Script([1], model="a"), script("b")], runtime=told)
     client = asked._lessons.client
     for _ in range(1024):
         client.decide({"arms": list(asked.arms), "allowed": [0], "features": {}})
@@ -520,8 +540,39 @@ def test_as_many_asks_as_it_remembers_are_no_end() -> None:
 class _Forgetful(Told):
     """Does not know the decisions that it made."""
 
-    def answer(self, line: bytes) -> bytes:
-        return super().answer(line.replace(b'"decisionId":"', b'"decisionId":"not-'))
+    def respond(self, line: bytes) -> wire.Response:
+        return super().respond(line.replace(b'"decisionId":"', b'"decisionId":"not-'))
+
+
+class _Says(Counters):
+    """Decides whatever it is made with."""
+
+    def __init__(self, output: Any) -> None:
+        super().__init__()
+        self._output = output
+
+    def decide(self, decision: str, context: Any, seed: int | None) -> Any:
+        return self._output
+
+
+@pytest.mark.parametrize("output", [None, {}, {"arm": 2}, {"arm": True}, {"arm": "0"}])
+def test_a_runtime_that_does_not_choose_among_the_models_is_refused(output: Any) -> None:
+    """It is one of something else."""
+    asked = Router([script("a", 1), script("b", 1)], runtime=Runtime(None, _Says(output)))
+
+    with pytest.raises(RillError, match=r"one of the arms \[0, 1\].*started with a learner"):
+        ask(int, "p", model=asked)
+
+
+def test_of_what_a_runtime_says_only_scores_are_shown_as_scores() -> None:
+    """It may be of any make."""
+    output = {"arm": 1, "scores": ["much", 2.5]}
+    asked = Router([script("a"), script("b", 1)], runtime=Runtime(None, _Says(output)))
+
+    route = ask.answer(int, "p", model=asked).route
+
+    assert route is not None
+    assert route.scores == {"script/a": None, "script/b": 2.5}
 
 
 def test_an_answer_is_not_lost_where_nothing_can_be_learned() -> None:
@@ -578,7 +629,7 @@ def test_learned_of_other_models_is_not_taken_over(tmp_path: Path) -> None:
     path = tmp_path / "routes.json"
     ask(int, "p", model=Router([Script([1], model="a")], state=path))
 
-    with pytest.raises(RillError):
+    with pytest.raises(RillError, match="of one list of models"):
         ask(int, "p", model=Router([Script([1], model="b")], state=path))
 
 
@@ -619,15 +670,21 @@ def test_a_repr_and_a_pickle_hold_no_keys() -> None:
     [
         ({"models": "openai/x"}, TypeError, r"write Router\(\["),
         ({"models": []}, ValueError, "needs models"),
+        ({"models": [None]}, TypeError, "a text or a provider, not None"),
+        ({"models": [Script]}, TypeError, "a text or a provider"),
+        ({"objective": "cheap"}, TypeError, "is an Objective, not 'cheap'"),
         ({"models": ["a/b", "a/b"]}, ValueError, "'a/b' twice"),
         ({"models": [Router(["a/b"])]}, TypeError, "among routers"),
         ({"models": [f"a/{n}" for n in range(17)]}, ValueError, "16 models at the most"),
         ({"prices": {"c/d": (1, 1)}}, ValueError, "'c/d'"),
         ({"prices": {"a/b": (1,)}}, ValueError, "two numbers"),
+        ({"prices": {"a/b": 1}}, ValueError, "two numbers"),
+        ({"prices": {"a/b": ("1", "2")}}, ValueError, "two numbers"),
         ({"strategy": "fallbak"}, ValueError, "did you mean 'fallback'"),
         ({"learner": "magic"}, ValueError, "linucb, thompson"),
         ({"runtime": Told(), "state": None}, TypeError, "leave out"),
         ({"max_cost": -1}, ValueError, "max_cost"),
+        ({"max_cost": "1"}, ValueError, "max_cost"),
     ],
 )
 def test_what_is_no_router(given: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -28,11 +28,13 @@ from ingot.testing import Script, calls
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ingot.rill import wire
+
 
 class _Untouched(Told):
     """A runtime that must not be asked."""
 
-    def answer(self, line: bytes) -> bytes:
+    def respond(self, line: bytes) -> wire.Response:
         raise AssertionError("the router was asked")
 
 

@@ -108,7 +108,8 @@ def test_own_features_are_taken_as_they_are() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [None, ["a"], {"a": [1]}, {"a": None}, {"a": float("nan")}, {"a": "x" * 65}, {"": 1}],
+    [None, ["a"], {"a": [1]}, {"a": None}, {"a": float("nan")}, {"a": "x" * 65}, {"": 1}, {1: 1}]
+    + [{"a": "\ud800"}, {"\ud800": 1}, {"a": 10**400}],
 )
 def test_what_is_no_feature_is_refused(given: Any) -> None:
     """By its name, and never with its value, which may be content."""

@@ -86,6 +86,10 @@ def test_all_routers_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     assert "script/a" in output
     assert "script/b" in output
+    next(tmp_path.rglob("*.json")).with_name("0.json").write_text("{}")
+    with_a_damaged_one = CliRunner().invoke(app, ["route", "report"])
+    assert with_a_damaged_one.stdout == output
+    assert (with_a_damaged_one.exit_code, "0.json" in with_a_damaged_one.stderr) == (19, True)
 
 
 def test_a_file_that_is_no_router(tmp_path: Path) -> None:
