@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# One more than there are processors, as some tests wait for what they started.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 # Whoever says that nothing compiled is kept waits for it in each of a hundred processes.
 unexport PYTHONDONTWRITEBYTECODE
@@ -32,7 +34,7 @@ ask: $(VENV)/local ## Ask the real local model for a list and for an invoice
 	$(BIN)/python docs/examples/first.py
 
 test: $(VENV)/dev ## Run the tests: no network, no weights, under a minute
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $(JOBS)
 
 test-live: $(VENV)/dev ## Run the tests that ask the real local model
 	$(BIN)/ingot model pull

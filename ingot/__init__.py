@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ingot._budget.limits import Budget
     from ingot._configured import Configured
     from ingot._context import Context
+    from ingot._map.awaited import AsyncMap
+    from ingot._map.blocking import Map
     from ingot._map_errors import Failure
     from ingot._people import Approval, Consultation, approve_in_terminal, consult
     from ingot._policy import Policy
@@ -61,6 +63,7 @@ __all__ = [
     "Answer",
     "AnswerError",
     "Approval",
+    "AsyncMap",
     "AsyncStream",
     "Budget",
     "BudgetExceededError",
@@ -76,6 +79,7 @@ __all__ = [
     "IngotError",
     "InvalidAnswerError",
     "Json",
+    "Map",
     "MapError",
     "Markdown",
     "MismatchedAnswerError",
@@ -119,6 +123,7 @@ __all__ = [
 _HOMES = {
     "Answer": "_answer",
     "Approval": "_people",
+    "AsyncMap": "_map.awaited",
     "AsyncStream": "_stream",
     "Budget": "_budget.limits",
     "Cassette": "cassette.recorder",
@@ -128,6 +133,7 @@ _HOMES = {
     "Failure": "_map_errors",
     "File": "_shape.content",
     "Json": "_shape.content",
+    "Map": "_map.blocking",
     "Markdown": "_shape.content",
     "Objective": "rill.objective",
     "Policy": "_policy",

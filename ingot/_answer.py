@@ -75,18 +75,23 @@ class Answer(Generic[T]):
         It may be done at any time and again, such as when a reader has judged the answer.
 
         Args:
-            score: From 0, useless, to 1, as good as can be.
+            score: From 0, useless, to 1, as good as can be; False is 0, and True is 1.
 
         Returns:
             Whether there was anyone to teach: False without a router, for an answer that was
             played from a recording, and in another process than the one that asked.
 
         Raises:
+            TypeError: *score* is no number.
             ValueError: *score* is not from 0 to 1.
             RillError: What the router learns with cannot be used any more.
         """
+        wrong = f"a score is a number from 0 to 1, not {score!r:.80}"
+        if not hasattr(score, "__float__"):
+            raise TypeError(wrong)
+        score = float(score)
         if not 0 <= score <= 1:
-            raise ValueError(f"a score is a number from 0 to 1, not {score!r:.80}")
+            raise ValueError(wrong)
         teacher = None if self.route is None else self.route.teacher
         if teacher is None:
             return False

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["SETTINGS", "Resolved", "Setting", "checked", "resolve"]
+__all__ = ["OF_A_MAP", "SETTINGS", "Resolved", "Setting", "checked", "resolve"]
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,6 +29,8 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in given.items():
         setting = SETTINGS.get(name)
+        if name in OF_A_MAP:
+            raise TypeError(f"{name} belongs to map: ask.map(T, prompts, {name}=…)")
         if setting is None and name in _OF_A_CALL:
             raise TypeError(f"{name} belongs to a call, ask(T, prompt, {name}=…), not to using")
         if setting is None:
@@ -212,6 +214,9 @@ _SECRET = ("api_key", "base_url")
 
 _OF_A_CALL = ("context", "types", "sample", "attach")
 """What a call takes beside settings."""
+
+OF_A_MAP = ("concurrency", "on_error", "ordered", "progress", "rate", "store")
+"""What a map takes beside what a call takes."""
 
 _OTHER_TABLES = frozenset({"cassette", "pytest"})
 """Tables of `[tool.ingot]` that other rooms read."""

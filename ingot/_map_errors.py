@@ -29,9 +29,15 @@ class Failure:
     error: Exception
 
     def __repr__(self) -> str:
-        return (
-            f"Failure(index={self.index}, error={type(self.error).__name__}({self.error!s:.200}))"
-        )
+        error = f"{type(self.error).__name__}({_first_line(self.error, 200)})"
+        return f"Failure(index={self.index}, error={error})"
+
+
+def _first_line(error: Exception, length: int) -> str:
+    """What *error* says, as far as it stands on the first line and is no longer than *length*."""
+    said = str(getattr(error, "message", error))
+    line = said.partition("\n")[0][:length]
+    return line if line == said else f"{line}…"
 
 
 class MapError(IngotError):
@@ -40,7 +46,7 @@ class MapError(IngotError):
 
     Attributes:
         index: The place of the prompt that failed, from 0.
-        prompt: What was given for it.
+        prompt: What was given for it; None where the prompts ended with an error there.
         error: Why it failed, which is the `__cause__` too.
         completed: Results that were finished and not handed out yet, by the place of their prompt;
             of `.list()`, which hands out nothing before the end, all that were finished.
@@ -55,9 +61,10 @@ class MapError(IngotError):
         self.prompt = prompt
         self.error = error
         self.completed = completed
-        said = f"{type(error).__name__}: {getattr(error, 'message', error)!s:.500}"
         super().__init__(
-            f"the run stopped at prompt {index} ({said})", advice=getattr(error, "advice", None)
+            f"the run stopped at prompt {index} "
+            f"({type(error).__name__}: {_first_line(error, 500)})",
+            advice=getattr(error, "advice", None),
         )
 
 

@@ -357,9 +357,9 @@ def merged(bound: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
     return out
 
 
-def arguments(args: tuple[Any, ...], t: Any, unset: object) -> tuple[Any, Any]:
+def arguments(args: tuple[Any, ...], t: Any, unset: object, *, of: str = "ask") -> tuple[Any, Any]:
     """
-    Tell type and prompt apart in the positional arguments of a call.
+    Tell type and prompt apart in the positional arguments of a call of `ask`, or of `map`.
 
     Raises:
         TypeError: There are too few or too many.
@@ -368,9 +368,13 @@ def arguments(args: tuple[Any, ...], t: Any, unset: object) -> tuple[Any, Any]:
         return t, args[0]
     if t is unset and len(args) == 2:
         return args[0], args[1]
-    wanted = "a prompt" if t is not unset else "a type and a prompt"
+    prompt, written = _WRITTEN[of]
+    wanted = prompt if t is not unset else f"a type and {prompt}"
     count = counted(len(args), "positional argument")
-    raise TypeError(
-        f"ask takes {wanted}, and settings by name, but got {count}; "
-        "write ask(list[str], prompt) or ask[list[str]](prompt)"
-    )
+    raise TypeError(f"{of} takes {wanted}, and settings by name, but got {count}; write {written}")
+
+
+_WRITTEN = {
+    "ask": ("a prompt", "ask(list[str], prompt) or ask[list[str]](prompt)"),
+    "map": ("prompts", "ask.map(list[str], prompts) or ask[list[str]].map(prompts)"),
+}

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUP",
+    "announced",
     "enter",
     "find_provider",
     "in_force",
     "installed",
     "leave",
+    "parts_of",
     "provider_class",
     "unnamed",
 ]
@@ -77,12 +79,12 @@ def installed() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def provider_class(name: str) -> Any:
+def announced(name: str) -> EntryPoint:
     """
-    Return what the plugin announced as *name*.
+    Return the entry point of the provider *name*.
 
     Raises:
-        NotConfiguredError: No plugin did, or it does not import.
+        NotConfiguredError: No plugin announced it.
     """
     points = installed()
     if name not in points:
@@ -90,8 +92,19 @@ def provider_class(name: str) -> Any:
         raise NotConfiguredError(
             f"there is no provider {name!r}{nearest(name, points)}", advice=f"installed: {known}"
         )
+    return points[name]
+
+
+def provider_class(name: str) -> Any:
+    """
+    Return what the plugin announced as *name*.
+
+    Raises:
+        NotConfiguredError: No plugin did, or it does not import.
+    """
+    point = announced(name)
     try:
-        return points[name].load()
+        return point.load()
     except Exception as error:
         raise NotConfiguredError(
             f"the plugin of provider {name!r} does not load: {type(error).__name__}: {error}"
@@ -121,14 +134,7 @@ def find_provider(
         model, _ = unnamed()
     if not isinstance(model, str):
         return model, model.default_model
-    name, slash, rest = model.partition("/")
-    if not slash or not name or not rest.strip():
-        known = installed()
-        example = f"{name}/…" if name in known else "openai/gpt-5.4-mini"
-        raise NotConfiguredError(
-            f"{model!r} does not name a model; write provider/model, such as {example!r}",
-            advice=f"installed providers: {', '.join(sorted(known)) or 'none'}",
-        )
+    name, rest = parts_of(model)
     key = (name, base_url, api_key)
     provider = _made.get(key)
     if provider is None:
@@ -140,6 +146,24 @@ def find_provider(
                 while len(_made) > _KEPT:
                     _made.popitem(last=False)
     return provider, rest
+
+
+def parts_of(model: str) -> tuple[str, str]:
+    """
+    Return the provider's name in *model*, and the model in the vendor's word.
+
+    Raises:
+        NotConfiguredError: The text is malformed.
+    """
+    name, slash, rest = model.partition("/")
+    if not slash or not name or not rest.strip():
+        known = installed()
+        example = f"{name}/…" if name in known else "openai/gpt-5.4-mini"
+        raise NotConfiguredError(
+            f"{model!r} does not name a model; write provider/model, such as {example!r}",
+            advice=f"installed providers: {', '.join(sorted(known)) or 'none'}",
+        )
+    return name, rest
 
 
 def unnamed() -> tuple[str, str]:

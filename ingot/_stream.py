@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from ingot._drive import astream, stream
 from ingot._effects import Send
+from ingot._forms import Awaited, Blocking
 from ingot.errors import InvalidAnswerError
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ __all__ = ["AsyncStream", "Stream"]
 
 T_co = TypeVar("T_co", covariant=True)
 X = TypeVar("X")
+
+
+_WRITTEN = "write `with ask.stream(…) as s`, and in async code `async with ask.aio.stream(…) as s`"
+"""How each form is used."""
 
 
 class _Listener(Generic[T_co]):
@@ -129,10 +134,7 @@ class _Listener(Generic[T_co]):
         if self._error is not None:
             raise self._error
         if self._state == "not entered":
-            raise RuntimeError(
-                "a stream is used in its block: with ask.stream(…) as s, "
-                "or async with ask.aio.stream(…) as s"
-            )
+            raise RuntimeError(f"a stream is used in its block; {_WRITTEN}")
         if self._state == "left" and self._answer is None:
             raise RuntimeError("this stream was left before its end, so there is no answer")
 
@@ -173,7 +175,7 @@ def _partial_of(asked: Question) -> Partial | None:
     return Partial(asked.shape, None if tools is None else tools.handles)
 
 
-class Stream(_Listener[T_co]):
+class Stream(_Listener[T_co], Blocking):
     """
     An ask whose answer can be shown while it is written; made by `ask.stream`.
 
@@ -192,6 +194,8 @@ class Stream(_Listener[T_co]):
 
     Leaving the block closes the connection at once, wherever the answer is.
     """
+
+    _written = _WRITTEN
 
     def __init__(self, asked: Question) -> None:
         super().__init__(asked)
@@ -278,7 +282,7 @@ class Stream(_Listener[T_co]):
         return self.answer.value
 
 
-class AsyncStream(_Listener[T_co]):
+class AsyncStream(_Listener[T_co], Awaited):
     """
     Like `Stream`, for async code; made by `ask.aio.stream`.
 
@@ -289,6 +293,8 @@ class AsyncStream(_Listener[T_co]):
 
     A task that is cancelled closes the connection.
     """
+
+    _written = _WRITTEN
 
     def __init__(self, asked: Question) -> None:
         super().__init__(asked)

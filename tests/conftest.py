@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,6 +34,22 @@ def commands_are_made_once() -> Iterator[None]:
     """Typer's runner makes all commands anew for each that is run, which takes longer than most."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("typer.testing._get_command", functools.cache(typer.main.get_command))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_waits_for_the_disk() -> Iterator[None]:
+    """No power fails here; that a file is open is all that is looked at."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def what_routers_learn_here_is_nobodys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The user's folder for state is left alone, also by programs that tests start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
 
 

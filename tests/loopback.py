@@ -80,6 +80,15 @@ class Reply:
         return text.encode()
 
 
+@contextmanager
+def no_certificates() -> Iterator[None]:
+    """A client reads all certificates of the system when it is made; inside, there are none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_DIR", os.devnull)
+        patch.delenv("SSL_CERT_FILE", raising=False)
+        yield
+
+
 class Loopback:
     """
     The server, as a context manager; it plays one list after the other.
@@ -141,10 +150,7 @@ class Loopback:
         self.hung_up.clear()
         self._replies = replies if callable(replies) else list(replies)
         self._closing.clear()
-        with pytest.MonkeyPatch.context() as patch:
-            # A client reads all certificates of the system when it is made; none is needed here.
-            patch.setenv("SSL_CERT_DIR", os.devnull)
-            patch.delenv("SSL_CERT_FILE", raising=False)
+        with no_certificates():
             try:
                 yield self
             finally:

@@ -19,6 +19,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "_beside",
         "_descent",
         "_disk",
+        "_forms",
         "_json",
         "_locks",
         "_pieces",

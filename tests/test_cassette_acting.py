@@ -9,6 +9,7 @@ import os
 import random
 import re
 import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -687,9 +688,11 @@ def counted() -> Tool:
 
 
 def equal(model: Any, tools: list[Any], *, sampled: bool = False) -> list[str]:
-    """Ask the same of four threads."""
+    """Ask the same of four threads, all begun before the first asks."""
+    begun = threading.Barrier(4)
 
     def one(n: int) -> str:
+        begun.wait()
         return ask(str, "p", model=model, tools=tools, **({"sample": n} if sampled else {}))
 
     with ThreadPoolExecutor(4) as pool:

@@ -688,3 +688,11 @@ def test_a_repair_of_a_redacted_answer_is_replayed(path: Path) -> None:
         assert ask(int, "p", model=Bomb(), repair=1) == 3
 
     assert "@" not in path.read_text()
+
+
+@pytest.mark.parametrize("name", ["unused", "repeats", "tools", "stream"])
+def test_a_way_that_there_is_not_is_told(path: Path, name: str) -> None:
+    """With those that there are, before anything is played."""
+    wrong: Any = {name: "word"}
+    with pytest.raises(ValueError, match=f"^{name} of a cassette is one of .*, not 'word'"):
+        Cassette(path, **wrong)

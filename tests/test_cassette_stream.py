@@ -6,6 +6,9 @@ import asyncio
 import copy
 import json
 import os
+import subprocess
+import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -191,7 +194,7 @@ def test_an_answer_that_nobody_waited_for_is_not_recorded(path: Path, way: Any) 
         async with ask.aio.stream(list[str], "p", model=Torn(COLOURS)) as s:
             await anext(s)
 
-    with Cassette(path, "record"):
+    with pytest.warns(UserWarning, match="left before its end"), Cassette(path, "record") as made:
         if way is astreamed:
             asyncio.run(leave())
         else:
@@ -199,6 +202,37 @@ def test_an_answer_that_nobody_waited_for_is_not_recorded(path: Path, way: Any) 
                 next(s)
 
     assert not path.exists()
+    assert "1 left before the end" in repr(made)
+
+
+def test_a_program_is_told_at_its_end_of_what_was_left(tmp_path: Path) -> None:
+    """Where no block of a cassette ends before."""
+    code = """
+        from ingot import Text, ask
+        from ingot.testing import Script
+
+        asked = ask.using(model=Script(["one two"], stream="words"), cassette="a.json")
+        with asked.stream(Text, "p") as s:
+            next(s)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=tmp_path,
+        env={**os.environ, "INGOT_CASSETTE_MODE": "record"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "UserWarning: <string>:<module>: an answer was left before its end" in done.stderr
+
+
+def test_an_answer_that_was_whole_is_not_left(path: Path) -> None:
+    """It is recorded, though nobody took its value."""
+    with Cassette(path, "record") as made, ask.stream(list[str], "p", model=Torn(COLOURS)) as s:
+        assert list(s)
+
+    assert repr(made) == "<Cassette a.json: record; 0 replayed, 1 recorded, 0 missed, 0 drifted>"
 
 
 @both
@@ -230,7 +264,7 @@ def test_what_failed_before_is_told_of_again(path: Path, way: Any) -> None:
 @both
 def test_what_is_not_recorded_is_a_miss(path: Path, way: Any) -> None:
     """Raised where it is listened to."""
-    with pytest.raises(CassetteMissError), Cassette(path):
+    with pytest.raises(CassetteMissError, match="left before its end"), Cassette(path):
         way(list[str], Named())
 
 

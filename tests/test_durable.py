@@ -27,6 +27,7 @@ from ingot import (
     ProviderProtocolError,
     StoreError,
     Text,
+    Usage,
     Workspace,
     ask,
 )
@@ -68,6 +69,18 @@ def test_a_second_run_pays_for_nothing(path: Path) -> None:
 
     assert first == asyncio.run(again()) == [0, 1, 2, 3, 4]
     assert len(double.heard) == 5
+
+
+def test_a_run_tells_what_came_from_the_store(path: Path) -> None:
+    """It costs nothing again."""
+    ask.map(int, prompts(3), model=Double(), store=path).list()
+
+    results = ask.map(int, prompts(4), model=Double(), store=path)
+    results.list()
+
+    assert (results.done, results.stored) == (4, 3)
+    assert results.usage == Usage(input_tokens=3, output_tokens=2)
+    assert repr(results) == "<map: 4 prompts drawn, 4 done, 3 from the store; closed>"
 
 
 def test_a_longer_run_pays_for_the_rest(path: Path) -> None:

@@ -70,37 +70,37 @@ def test_without_xllamacpp_the_error_names_the_extra(tmp_path):
     assert outcome(done) == (0, f"{said}; pip install 'ingot-ask[local]'\n", "")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"GGUF",
-        b"GGUF" + b"\xff" * 5000,
-        b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 1 << 60),
-        b"GGUF" + struct.pack("<IQQ", 3, 0, 0),
-    ],
-    ids=["magic only", "junk", "endless", "empty"],
-)
-def test_a_file_that_does_not_load_is_named(tmp_path, body):
-    """It neither ends the process nor says anything but the error."""
+BROKEN = {
+    "magic only": b"GGUF",
+    "junk": b"GGUF" + b"\xff" * 5000,
+    "endless": b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 1 << 60),
+    "empty": b"GGUF" + struct.pack("<IQQ", 3, 0, 0),
+}
+
+
+def test_a_file_that_does_not_load_is_named(tmp_path):
+    """It neither ends the process nor says anything but the error, which comes each time."""
     pytest.importorskip("xllamacpp")
-    path = tmp_path / "m.gguf"
-    path.write_bytes(body)
+    paths = [tmp_path / name for name in BROKEN]
+    for path in paths:
+        path.write_bytes(BROKEN[path.name])
     done = run(
         f"""
         import pathlib
         from ingot.errors import NotConfiguredError
         from ingot_local.server import base_url
-        for _ in range(2):
+        for path in {[str(path) for path in paths] * 2}:
             try:
-                base_url(pathlib.Path({str(path)!r}))
+                base_url(pathlib.Path(path))
             except NotConfiguredError as error:
                 print(error)
         """
     )
     lines = done.stdout.splitlines()
 
-    assert (done.returncode, done.stderr, len(lines)) == (0, "", 2)
-    assert f"llama.cpp cannot load {str(path)!r} ({len(body):,} bytes)" in lines[0]
+    assert (done.returncode, done.stderr, len(lines)) == (0, "", 2 * len(BROKEN))
+    for path, line in zip(paths * 2, lines, strict=True):
+        assert f"llama.cpp cannot load {str(path)!r} ({path.stat().st_size:,} bytes)" in line
 
 
 @pytest.mark.parametrize("given", ["0", "70000", "-1", "http", "80 80", "\N{SUPERSCRIPT TWO}"])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
 import multiprocessing
 import os
+import pydoc
+import re
 import subprocess
 import sys
 import textwrap
@@ -33,6 +36,7 @@ from ingot import (
     Retry,
     Text,
     UnsupportedTypeError,
+    Usage,
     ask,
 )
 from ingot.testing import Script
@@ -202,18 +206,38 @@ def test_a_slow_source_holds_back_no_result() -> None:
     assert asyncio.run(taken()) == [1, 2]
 
 
-def test_a_source_that_fails_ends_the_run_with_its_own_error() -> None:
-    """Nothing is left in flight."""
-    double = Double(seconds=60)
+def test_a_source_that_fails_ends_the_run() -> None:
+    """Nothing is left in flight, and what was done is not lost."""
+    double = Double(seconds=later(2, seconds=60))
+    done = threading.Event()
 
     def source() -> Iterator[str]:
-        yield from prompts(2)
+        yield from prompts(3)
+        while len(double.heard) < 3 or double.now > 1:
+            done.wait(0.001)
         raise KeyError("gone")
 
-    with pytest.raises(KeyError):
+    with pytest.raises(MapError, match=r"stopped at prompt 3 \(KeyError: 'gone'\)") as caught:
         ask.map(int, source(), model=double).list()
 
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert caught.value.prompt is None
+    assert caught.value.completed == {0: 0, 1: 1}
     assert double.now == 0
+
+
+async def test_an_awaited_source_that_fails_ends_the_run() -> None:
+    """Likewise."""
+
+    async def source() -> AsyncIterator[str]:
+        yield "number 0"
+        await asyncio.sleep(0.02)
+        raise KeyError("gone")
+
+    with pytest.raises(MapError, match="KeyError") as caught:
+        await ask.aio.map(int, source(), model=Double()).list()
+
+    assert caught.value.completed == {0: 0}
 
 
 def test_list_is_not_held_back_by_a_straggler() -> None:
@@ -269,6 +293,33 @@ def test_the_first_failure_ends_the_run() -> None:
     assert caught.value.completed == {0: 0, 1: 1, 2: 2}
     assert double.now == 0
     assert len(double.heard) <= 4 + 3
+
+
+def test_what_is_done_before_a_failure_is_handed_out_first() -> None:
+    """A loop over the results sees them, and then the error."""
+
+    async def awaited(taken: list[int]) -> None:
+        async for one in ask.aio.map(int, ["number 0", "", "number 2"], **given):
+            taken.append(one)  # noqa: PERF401 (the error ends it)
+
+    given: Any = {"model": Double(), "concurrency": 1}
+    blocking: list[int] = []
+    with pytest.raises(MapError, match="stopped at prompt 1"):
+        blocking.extend(ask.map(int, ["number 0", "", "number 2"], **given))
+    taken: list[int] = []
+    with pytest.raises(MapError, match="stopped at prompt 1"):
+        asyncio.run(awaited(taken))
+
+    assert blocking == taken == [0]
+
+
+def test_what_follows_a_prompt_that_cannot_be_asked_is_not_asked() -> None:
+    """It ends the run when its turn comes, which is known when it is drawn."""
+    double = Double()
+    with pytest.raises(MapError, match="stopped at prompt 0"):
+        ask.map(int, ["", *prompts(9)], model=double).list()
+
+    assert double.heard == []
 
 
 def test_a_failure_ends_the_run_though_an_earlier_result_is_missing() -> None:
@@ -621,6 +672,8 @@ def test_a_pool_of_processes_can_run_asks() -> None:
         ({"rate": "0/min"}, "above 0"),
         ({"ordered": "yes"}, "ordered must be True or False, not 'yes'"),
         ({"progress": 1}, "progress must be False or True"),
+        ({"store": 5}, "store must be the path of a file, not 5"),
+        ({"max_workers": 3}, "map takes no 'max_workers'; did you mean 'concurrency'"),
         ({"concurency": 3}, "map takes no 'concurency'; did you mean 'concurrency'"),
         ({"temprature": 3}, "map takes no 'temprature'; did you mean 'temperature'"),
         ({"temperature": "hot"}, "temperature must be"),
@@ -630,6 +683,101 @@ def test_what_is_meant_otherwise_is_told(given: dict[str, Any], told: str) -> No
     """Before anything is asked."""
     with pytest.raises(TypeError, match=told):
         ask.map(int, prompts(1), model=Double(), **given)
+
+
+def test_map_says_how_it_is_called() -> None:
+    """In its own words."""
+    with pytest.raises(TypeError, match=r"map takes a type and prompts.* write ask\.map\("):
+        ask.map(int)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("name", ["concurrency", "on_error", "store"])
+def test_what_belongs_to_a_map_is_told_elsewhere(name: str) -> None:
+    """It would be no value for a prompt."""
+    calls: list[Any] = [ask[int], ask[int].answer, ask[int].stream]
+    for call in calls:
+        with pytest.raises(
+            TypeError, match=rf"{name} belongs to map: ask\.map\(T, prompts, {name}"
+        ):
+            call("p", **{name: 3})
+    with pytest.raises(TypeError, match=f"{name} belongs to map"):
+        ask.using(**{name: 3})  # type: ignore[call-arg]
+
+
+async def test_the_other_form_is_refused_with_a_hint() -> None:
+    """Whoever mixes the two up is told what to write."""
+    awaited: Any = ask.aio.map(int, prompts(1), model=Double())
+    blocking: Any = ask.map(int, prompts(1), model=Double())
+
+    with pytest.raises(TypeError, match=r"async code; write .*`async for … in ask\.aio\.map"):
+        list(awaited)
+    with pytest.raises(TypeError, match=r"async code; write .*`async with ask\.aio\.map"), awaited:
+        pass
+    with pytest.raises(TypeError, match=r"async code; .* `await ask\.aio\.map\(…\)\.list\(\)`"):
+        await awaited
+    with pytest.raises(TypeError, match=r"blocks; write `for … in ask\.map"):
+        [one async for one in blocking]
+    with pytest.raises(TypeError, match=r"blocks; write .*`with ask\.map"):
+        async with blocking:
+            pass
+
+
+async def test_results_may_be_the_prompts_of_another_run() -> None:
+    """Blocking ones of an awaited run, too."""
+    texts = ask.map(str, ["p"], model=Double(lambda _: "number 7"))
+
+    assert await ask.aio.map(int, texts, model=Double()).list() == [7]
+
+
+# What is told of a run
+
+
+def test_a_run_tells_what_it_took() -> None:
+    """While it runs, and after."""
+    results = ask.map(int, prompts(4), model=Double(failing(2)), on_error="return", concurrency=1)
+    taken = [next(results)]
+    assert results.done >= 1
+
+    taken += results
+
+    assert (results.done, results.failed, results.stored) == (4, 1, 0)
+    assert results.usage == Usage(input_tokens=9, output_tokens=6)
+    assert results.cost is None  # nobody knows what a double takes
+    assert repr(results) == "<map: 4 prompts drawn, 4 done, 1 failed; closed>"
+
+
+def test_a_run_tells_its_cost() -> None:
+    """Each ask by itself, as prices have steps; what failed is paid for as well."""
+    model = Double(lambda prompt: "no" if prompt == "number 1" else 1)
+    model.name, model.default_model = "openai", "gpt-4o"  # type: ignore[misc]
+
+    results = ask.map(int, prompts(3), model=model, on_error="return")
+    one = ask.aio.answer(int, "p", model=model)
+
+    assert [type(result) for result in results] == [int, Failure, int]
+    assert results.cost == 3 * asyncio.run(one).cost > 0
+
+
+def test_a_failure_shows_the_first_line_of_its_error() -> None:
+    """And that there is more."""
+    long, lines, short = (
+        repr(Failure(index=1, prompt="p", error=ValueError(text)))
+        for text in ("x" * 999, "one\ntwo", "short")
+    )
+
+    assert long == f"Failure(index=1, error=ValueError({'x' * 200}…))"
+    assert lines == "Failure(index=1, error=ValueError(one…))"
+    assert short == "Failure(index=1, error=ValueError(short))"
+
+
+def test_help_shows_what_a_map_takes() -> None:
+    """Of the object, as `help(ask.map)` looks at it."""
+    for mapper in (ask.map, ask.aio.map, ask[int].map):
+        shown = inspect.signature(mapper)
+
+        assert list(shown.parameters)[:2] == ["t", "prompts"]
+        assert {"concurrency", "on_error", "store", "model"} <= shown.parameters.keys()
+        assert "prompts, /, *" in pydoc.render_doc(mapper)
 
 
 class Template:
@@ -651,12 +799,20 @@ def test_prompts_are_several(given: Any) -> None:
 
 @pytest.mark.parametrize(
     ("item", "told"),
-    [({"promt": "p"}, "did you mean 'prompt'"), ({"context": {}}, "has no 'prompt'")],
+    [
+        ({"promt": "p"}, "prompt 0 has 'promt'; did you mean 'prompt'"),
+        ({"context": {}}, "prompt 0 has no 'prompt'"),
+        (None, "prompt 0 must be text, not NoneType; each prompt is a text, or a mapping"),
+        ({"prompt": 3}, "prompt 0 must be text, not int"),
+    ],
 )
-def test_a_mapping_that_is_no_prompt_is_told(item: dict[str, Any], told: str) -> None:
-    """It is a fault of the program, which no result stands for."""
-    with pytest.raises(TypeError, match=told):
-        ask.map(int, [item], model=Double(), on_error="return").list()
+def test_what_is_no_prompt_is_told(item: Any, told: str) -> None:
+    """It is a row of the data, which costs no other."""
+    failure, one = ask.map(int, [item, "number 1"], model=Double(), on_error="return").list()
+
+    assert one == 1
+    assert isinstance(failure, Failure)
+    assert re.search(told, str(failure.error))
 
 
 def test_prompts_that_are_awaited_are_for_async_code() -> None:
@@ -670,10 +826,7 @@ def test_prompts_that_are_awaited_are_for_async_code() -> None:
 
 
 def test_nothing_to_ask_with_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the ways out."""
+    """As it ends an ask, with the ways out."""
     monkeypatch.delenv("INGOT_MODEL", raising=False)
-    with pytest.raises(MapError) as caught:
+    with pytest.raises(NotConfiguredError, match="installed:"):
         ask.map(int, prompts(3), model="nowhere/x", on_error="return").list()
-
-    assert isinstance(caught.value.__cause__, NotConfiguredError)
-    assert "installed:" in str(caught.value)

@@ -14,6 +14,7 @@ from ingot import MapError, NotConfiguredError, ProviderProtocolError, ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 
 class Terminal(io.StringIO):
@@ -52,6 +53,17 @@ def test_a_bar_tells_the_cost_where_it_is_known() -> None:
         default_model = "gpt-4o"
 
     assert "cost=$0.0006" in shown(["number 1"] * 20, Priced(), progress=True)
+
+
+def test_what_was_in_the_store_is_told_and_is_no_speed(tmp_path: Path) -> None:
+    """Or the time that is left would be that of a run that asks nobody."""
+    given: Any = {"store": tmp_path / "s", "progress": True}
+    shown(["number 1"] * 5, Double(), **given)
+
+    bar = shown(["number 1"] * 5, Double(), **given)
+
+    assert "5/5" in bar
+    assert "? asks/s, failed=0 stored=5" in bar
 
 
 def test_prompts_of_unknown_number_are_counted() -> None:

@@ -22,6 +22,7 @@ import ingot.cassette.take  # noqa: F401
 from ingot import _registry
 from ingot._pytest.options import _KEYWORDS, add_options
 from ingot._pytest.places import file_name
+from ingot._pytest.totals import Totals
 from ingot._shape.shape import shape_of
 from ingot.cli.commands import app
 from ingot.testing import Script
@@ -71,11 +72,14 @@ class Fake(Provider):
         return self.send(request)
 """
 
+# There are a hundred and fifty inner runs: each starts with no more plugins than it needs.
 INI = """
 [pytest]
 asyncio_mode = auto
 asyncio_default_fixture_loop_scope = function
-addopts = -p no:hypothesispytest -p no:cacheprovider --strict-markers --tb=native
+addopts = --strict-markers --tb=native -p no:cacheprovider
+    -p no:debugging -p no:faulthandler -p no:junitxml -p no:legacypath -p no:pastebin
+    -p no:setuponly -p no:setupplan -p no:subtests
 filterwarnings = error
 """
 
@@ -1114,6 +1118,16 @@ def test_one(ingot_cassette):
     assert project.calls() == ["hello"]
 
 
+def test_an_answer_that_was_left_is_counted():
+    """It was not recorded, so the test will miss it when it is played."""
+    totals = Totals()
+    totals.add({"counts": {"recorded": 2, "left": 1}, "drifts": [], "unused": [], "notes": []})
+
+    assert totals.line() == (
+        "ingot: 0 replayed, 2 recorded, 0 drifted, 0 unused, 1 left before the end and not recorded"
+    )
+
+
 def test_a_report_is_written_for_machines(project):
     """Mode, totals, drifts and orphans."""
     project.write(ONE + "\ndef test_two(): fake(int, 'x')\ndef test_old(): fake(int, 'y')")
@@ -1124,7 +1138,8 @@ def test_a_report_is_written_for_machines(project):
 
     report = json.loads((project.path / "out" / "report.json").read_text())
     assert report["totals"] | {"x": 0} == {
-        "replayed": 1, "recorded": 0, "drifted": 1, "unused": 0, "live": 0, "refused": 0, "x": 0
+        "replayed": 1, "recorded": 0, "drifted": 1, "unused": 0, "live": 0, "refused": 0, "left": 0,
+        "x": 0
     }  # fmt: skip
     (drift,) = report["drifts"]
     assert drift["test"] == "tests/test_a.py::test_two"

@@ -25,7 +25,6 @@ from ingot._shape.shape import Shape, shape_of
 from ingot.errors import IngotError, InvalidAnswerError, UnsupportedTypeError
 
 QUICK = settings(
-    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),

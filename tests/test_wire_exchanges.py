@@ -10,6 +10,7 @@ import anthropic
 import httpx2
 import openai
 import pytest
+from loopback import no_certificates
 
 from ingot import errors
 from ingot.provider import Format, Message, Request, Response, Usage
@@ -86,6 +87,12 @@ GATHERINGS: dict[str, Any] = {
 }
 WIRE_END = Wire()
 PROVIDERS = {api: wired(cls, WIRE_END) for api, cls in CLASSES.items()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_certificates() -> Iterator[None]:
+    with no_certificates():
+        yield
 
 
 @pytest.fixture(scope="module")

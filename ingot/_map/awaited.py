@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from ingot._map.run import Run
+from ingot._forms import Awaited, Blocking
+from ingot._map.run import WRITTEN, Run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable
@@ -23,7 +24,7 @@ __all__ = ["AsyncMap"]
 R_co = TypeVar("R_co", covariant=True)
 
 
-class AsyncMap(Run[R_co], AsyncIterator[R_co]):
+class AsyncMap(Run[R_co], Awaited, AsyncIterator[R_co]):
     """
     The results of `ask.aio.map`.
 
@@ -35,11 +36,14 @@ class AsyncMap(Run[R_co], AsyncIterator[R_co]):
         prompts: What it is to be done for.
     """
 
+    _written = WRITTEN
+
     def __init__(self, plan: Plan, prompts: Iterable[Any] | AsyncIterable[Any]) -> None:
         self._woken = asyncio.Event()
         self._taking = asyncio.Lock()
         super().__init__(plan, prompts, self._woken.set)
-        self._source: Any = aiter(prompts) if hasattr(prompts, "__aiter__") else iter(prompts)  # type: ignore[arg-type]
+        awaited = hasattr(prompts, "__aiter__") and not isinstance(prompts, Blocking)
+        self._source: Any = aiter(prompts) if awaited else iter(prompts)  # type: ignore[arg-type]
         self._drawing: asyncio.Future[Any] | None = None
         self._begun = False
 
@@ -97,7 +101,11 @@ class AsyncMap(Run[R_co], AsyncIterator[R_co]):
         if self._is_over:
             return
         if self._has_room:
-            item = await self._drawn_item()
+            try:
+                item = await self._drawn_item()
+            except Exception as error:
+                await self.aclose()
+                raise self._cut_off(error) from error
             if item is _END:
                 self._exhausted = True
             elif item is not _NONE_YET and self._draw(item):

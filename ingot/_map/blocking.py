@@ -9,7 +9,8 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ingot._beside import Beside
-from ingot._map.run import Run
+from ingot._forms import Blocking
+from ingot._map.run import WRITTEN, Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +29,7 @@ _PATIENCE = 0.8
 """Seconds in which what is cancelled may clean up before it is left to itself."""
 
 
-class Map(Run[R_co], Iterator[R_co]):
+class Map(Run[R_co], Blocking, Iterator[R_co]):
     """
     The results of `ask.map`.
 
@@ -41,6 +42,8 @@ class Map(Run[R_co], Iterator[R_co]):
         plan: What is to be done.
         prompts: What it is to be done for.
     """
+
+    _written = WRITTEN
 
     def __init__(self, plan: Plan, prompts: Iterable[Any]) -> None:
         self._woken = threading.Event()
@@ -104,7 +107,7 @@ class Map(Run[R_co], Iterator[R_co]):
         if self._is_over:
             return
         if self._has_room:
-            item = next(self._source, _END)
+            item = self._drawn_item()
             if item is _END:
                 self._exhausted = True
             elif self._draw(item):
@@ -113,6 +116,13 @@ class Map(Run[R_co], Iterator[R_co]):
             self._woken.wait(_LOOK)
             self._check_alive()
         self._collect()
+
+    def _drawn_item(self) -> Any:
+        try:
+            return next(self._source, _END)
+        except Exception as error:
+            self.close()
+            raise self._cut_off(error) from error
 
     def _check_alive(self) -> None:
         """

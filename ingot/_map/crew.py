@@ -83,10 +83,6 @@ class Crew:
         self.running = self.held = 0
         self._stopped = False
 
-    def fail(self, job: Job, error: Exception) -> None:
-        """Have *job* done with *error* before it was queued."""
-        self.done.append(Done(job, error=error, stops=self._stops(error)))
-
     def start(self) -> None:
         """Set as many to work as there is work for; none once the run was stopped."""
         for _ in range(0 if self._stopped else min(self.size - self.running, len(self.jobs))):

@@ -1,4 +1,4 @@
-"""The progress bar of a map: done, failed, tokens and cost."""
+"""The progress bar of a map: done, failed, out of the store, tokens and cost."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ingot._price import price
-from ingot._response import Usage
 from ingot.errors import NotConfiguredError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from ingot._answer import Answer
+    from ingot._map.tally import Tally
 
 __all__ = ["Bar", "bar_of"]
 
@@ -29,36 +27,45 @@ class Bar:
 
     Args:
         shown: A bar of tqdm.
+        tally: The counts of the run.
     """
 
-    def __init__(self, shown: Any) -> None:
+    def __init__(self, shown: Any, tally: Tally) -> None:
         self._shown = shown
-        self._failed = 0
-        self._used: dict[str, Usage] = {}
+        self._tally = tally
         self._told = 0.0
 
-    def add(self, answer: Answer[Any] | None) -> None:
-        """Count one that is done; None for one that failed."""
-        if answer is None:
-            self._failed += 1
-        elif answer.usage is not None:
-            self._used[answer.model] = self._used.get(answer.model, Usage()) + answer.usage
+    def step(self) -> None:
+        """Show that one more was counted."""
         with self._shielded():
+            is_stored = self._tally.stored > self._shown.initial
             if time.monotonic() - self._told > _OFTEN:
-                self._tell()
-            self._shown.update()
+                self._tell(refresh=is_stored)
+            if is_stored:
+                self._skip()
+            else:
+                self._shown.update()
 
-    def _tell(self) -> None:
+    def _skip(self) -> None:
+        """Move on for one that was in the store, which says nothing of the speed."""
+        shown = self._shown
+        if shown.n == shown.initial:
+            shown.unpause()  # the clock starts with the first that is asked
+        shown.n += 1
+        shown.initial += 1
+        shown.last_print_n += 1
+
+    def _tell(self, *, refresh: bool = False) -> None:
         self._told = time.monotonic()
-        figures = [f"failed={self._failed}"]
-        if self._used:
-            tokens = sum(used.total_tokens for used in self._used.values())
-            figures.append(f"tokens={tokens:,}")
-        costs = [price(model, used) for model, used in self._used.items()]
-        known = [cost for cost in costs if cost is not None]
-        if known and len(known) == len(costs):
-            figures.append(f"cost=${sum(known):.4f}")
-        self._shown.set_postfix_str(" ".join(figures), refresh=False)
+        tally = self._tally
+        figures = [f"failed={tally.failed}"]
+        if tally.stored:
+            figures.append(f"stored={tally.stored}")
+        if tally.usage.total_tokens:
+            figures.append(f"tokens={tally.usage.total_tokens:,}")
+        if tally.cost:
+            figures.append(f"cost=${tally.cost:.4f}")
+        self._shown.set_postfix_str(" ".join(figures), refresh=refresh)
 
     def close(self) -> None:
         """Show the last figures, and leave them there."""
@@ -76,9 +83,13 @@ class Bar:
             self._shown.disable = True  # or it would try once more when it is dropped
 
 
-def bar_of(prompts: Any) -> Bar | None:
+def bar_of(prompts: Any, tally: Tally) -> Bar | None:
     """
     Return a bar for *prompts*, counted where they have a length; None where nobody could see it.
+
+    Args:
+        prompts: What is asked for.
+        tally: What the bar shows.
 
     Raises:
         NotConfiguredError: The extra is missing.
@@ -97,10 +108,10 @@ def bar_of(prompts: Any) -> Bar | None:
         with suppress(Exception):
             from tqdm.notebook import tqdm_notebook
 
-            return Bar(tqdm_notebook(total=total, unit=" asks"))
+            return Bar(tqdm_notebook(total=total, unit=" asks"), tally)
     from tqdm.std import tqdm
 
-    return Bar(tqdm(total=total, unit=" asks", dynamic_ncols=not in_notebook))
+    return Bar(tqdm(total=total, unit=" asks", dynamic_ncols=not in_notebook), tally)
 
 
 def _is_seen(stream: Any) -> bool:

@@ -6,7 +6,7 @@ import builtins
 import threading
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from ingot._drive import arun
 from ingot._map.crew import Crew, Done, Job
@@ -14,6 +14,7 @@ from ingot._map.durable import Durable
 from ingot._map.limiter import LONGEST, Limits
 from ingot._map.progress import bar_of
 from ingot._map.store import Store
+from ingot._map.tally import Tally
 from ingot._map_errors import Failure, MapError, StoreError
 from ingot._question import question
 from ingot.errors import (
@@ -25,13 +26,22 @@ from ingot.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from decimal import Decimal
 
     from ingot._answer import Answer
     from ingot._map.surface import Plan
+    from ingot._response import Usage
 
-__all__ = ["Run"]
+__all__ = ["WRITTEN", "Run"]
 
 R_co = TypeVar("R_co", covariant=True)
+
+WRITTEN = (
+    "write `for … in ask.map(…)`, `with ask.map(…) as …` or `ask.map(…).list()`, and in async code "
+    "`async for … in ask.aio.map(…)`, `async with ask.aio.map(…) as …` or "
+    "`await ask.aio.map(…).list()`"
+)
+"""How each form is used."""
 
 _STOPS = (NotConfiguredError, ProviderAuthError, StoreError, UnsupportedTypeError)
 """What no other prompt of the run would fare better with."""
@@ -52,7 +62,8 @@ class Run(Generic[R_co]):
 
     def __init__(self, plan: Plan, prompts: Any, tell: Callable[[], None]) -> None:
         self._plan = plan
-        self._bar = bar_of(prompts) if plan.progress else None
+        self._tally = Tally()
+        self._bar = bar_of(prompts, self._tally) if plan.progress else None
         self._store = self._durable = None
         if plan.store is not None:
             self._store = Store(plan.store)
@@ -61,15 +72,18 @@ class Run(Generic[R_co]):
         # What works for this run must not hold it, or it would never be dropped.
         self._crew = Crew(plan.concurrency, partial(_stops, raises=plan.raises), tell)
         self._limits = Limits(plan.rate)
-        self._drawn = self._done = self._handed = self._next = 0
+        self._drawn = self._handed = self._next = 0
         self._ready: dict[int, Any] = {}
         self._stop: Done | None = None
         self._exhausted = self._closed = self._gathers = False
         self._lock = threading.RLock()  # again, for a signal handler that closes the run
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else "open"
-        return f"<map: {self._drawn} prompts drawn, {self._done} done; {state}>"
+        tally = self._tally
+        counts = [f"{self._drawn} prompts drawn", f"{tally.done} done"]
+        counts += [f"{tally.stored} from the store"] if tally.stored else []
+        counts += [f"{tally.failed} failed"] if tally.failed else []
+        return f"<map: {', '.join(counts)}; {'closed' if self._closed else 'open'}>"
 
     @property
     def completed(self) -> dict[int, R_co]:
@@ -77,6 +91,36 @@ class Run(Generic[R_co]):
         self._collect()
         ready = self._ready.copy()
         return {n: ready[n] for n in sorted(ready) if not isinstance(ready[n], Failure)}
+
+    @property
+    def done(self) -> int:
+        """How many asks are done, failed ones included."""
+        return self._counted.done
+
+    @property
+    def failed(self) -> int:
+        """How many asks failed."""
+        return self._counted.failed
+
+    @property
+    def stored(self) -> int:
+        """How many answers came out of the store; they cost nothing now."""
+        return self._counted.stored
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the asks that are done, failed ones included, as far as they are known."""
+        return self._counted.usage
+
+    @property
+    def cost(self) -> Decimal | None:
+        """US dollars of the asks that are done; None where the cost of one is not known."""
+        return self._counted.cost
+
+    @property
+    def _counted(self) -> Tally:
+        self._collect()
+        return self._tally
 
     # Prompts
 
@@ -88,19 +132,18 @@ class Run(Generic[R_co]):
         What another run is about to pay for is not counted, so that runs that share a store share
         the work.
         """
-        left = self._drawn - (self._done if self._gathers else self._handed) - self._crew.held
+        left = self._drawn - (self._tally.done if self._gathers else self._handed) - self._crew.held
         return not self._exhausted and left < 2 * self._plan.concurrency
 
     def _draw(self, item: Any) -> bool:
         """Make the ask of *item*; return whether a worker is to be set to work for it."""
         index = self._drawn
-        prompt, given = self._plan.given_for(index, item)
         self._drawn += 1
         try:
-            perform = self._made(prompt, given)
-        except Exception as error:  # noqa: BLE001 (it is the failure of this prompt)
-            self._crew.fail(Job(index, item, _nothing), error)
-            return False
+            perform = self._made(*self._plan.given_for(index, item))
+        except Exception as error:  # noqa: BLE001 (it is the failure of this prompt, in its turn)
+            perform = partial(_raise, error)
+            self._exhausted = _stops(error, raises=self._plan.raises)  # what follows is not asked
         self._crew.jobs.append(Job(index, item, perform))
         return self._crew.running < self._plan.concurrency
 
@@ -124,9 +167,9 @@ class Run(Generic[R_co]):
                 self._take_over(self._crew.done.popleft())
 
     def _take_over(self, done: Done) -> None:
-        self._done += 1
+        self._tally.add(done.answer, done.error)
         if self._bar is not None:
-            self._bar.add(done.answer)
+            self._bar.step()
         index, prompt, _ = done.job
         if done.stops:
             self._stop = self._stop or done
@@ -138,13 +181,13 @@ class Run(Generic[R_co]):
     @property
     def _is_over(self) -> bool:
         """Whether nothing more will be done."""
-        all_done = self._exhausted and self._done == self._drawn
+        all_done = self._exhausted and self._tally.done == self._drawn
         return self._closed or self._stop is not None or all_done
 
     @property
     def _due(self) -> int | None:
         """The place of the result that is handed out next; None while it is not there."""
-        if self._gathers or self._closed or self._stop is not None:
+        if self._gathers or self._closed:
             return None
         if not self._plan.ordered:
             return next(iter(self._ready), None)
@@ -162,7 +205,7 @@ class Run(Generic[R_co]):
         Raises:
             RuntimeError: There would be more, had the run not been closed.
         """
-        if not self._exhausted or self._done < self._drawn:
+        if not self._exhausted or self._tally.done < self._drawn:
             raise RuntimeError("the run was closed before its end; `completed` has what is done")
         ready, self._ready = self._ready, {}
         if self._plan.ordered:
@@ -182,14 +225,21 @@ class Run(Generic[R_co]):
 
         Raises:
             MapError: An ask failed that ends the run.
+            NotConfiguredError: There is nothing to ask with; as of one ask, where none had an
+                answer.
         """
         if self._stop is None:
             return
         job, error = self._stop.job, self._stop.error
-        if isinstance(error, Exception):
-            raise MapError(job.place, job.prompt, error, self.completed) from error
         assert error is not None, "what stops a run is an error"
-        raise error
+        is_unset = isinstance(error, NotConfiguredError) and self.done == self.failed
+        if is_unset or not isinstance(error, Exception):
+            raise error
+        raise MapError(job.place, job.prompt, error, self.completed) from error
+
+    def _cut_off(self, error: Exception) -> MapError:
+        """Say that no prompt comes any more, for *error*."""
+        return MapError(self._drawn, None, error, self.completed)
 
 
 def _stops(error: BaseException, *, raises: bool) -> bool:
@@ -199,5 +249,6 @@ def _stops(error: BaseException, *, raises: bool) -> bool:
     return isinstance(error, ProviderRateLimitError) and (error.retry_after or 0) > LONGEST
 
 
-async def _nothing() -> None:
-    """Stands in the job of an ask that could not be made."""
+async def _raise(error: Exception) -> NoReturn:
+    """Perform an ask that could not be made."""
+    raise error

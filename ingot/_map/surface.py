@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, cast, overload
 
-from ingot._config import SETTINGS, checked
+from ingot._config import OF_A_MAP, SETTINGS, checked
 from ingot._given import Call, Many, Prompt, Settings
 from ingot._question import UNSET, Caller, arguments, check_ask, merged
 from ingot._rate import rate_of
 from ingot._signatures import signature
 from ingot._spelling import nearest
+from ingot.errors import PromptError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable
-    from os import PathLike
     from types import CodeType, FrameType
     from typing import TypeAlias, Unpack
 
@@ -79,9 +80,10 @@ class Plan:
 
         Raises:
             TypeError: It is a mapping that lacks a prompt, or has what no prompt has.
+            PromptError: It is no text.
         """
         if not isinstance(item, Mapping):
-            return item, {**self.given}
+            return _text(index, item), {**self.given}
         own = dict(cast("Mapping[str, Any]", item))
         unknown = [name for name in own if name not in Prompt.__annotations__]
         if unknown or "prompt" not in own:
@@ -92,7 +94,22 @@ class Plan:
             )
             known = ", ".join(Prompt.__annotations__)
             raise TypeError(f"prompt {index} {wrong}; a prompt that is a mapping may have: {known}")
-        return own.pop("prompt"), {**self.given, **own}
+        return _text(index, own.pop("prompt")), {**self.given, **own}
+
+
+def _text(index: int, prompt: Any) -> Any:
+    """
+    Return *prompt*.
+
+    Raises:
+        PromptError: It is neither text nor a template string.
+    """
+    if isinstance(prompt, str) or hasattr(prompt, "interpolations"):
+        return prompt
+    raise PromptError(
+        f"prompt {index} must be text, not {type(prompt).__name__}",
+        advice="each prompt is a text, or a mapping with 'prompt' and, if need be, 'context'",
+    )
 
 
 def _plan(
@@ -109,15 +126,15 @@ def _plan(
         TypeError: A keyword is no setting, or what is given is of the wrong kind.
     """
     caller = Caller(_kept(frame))
-    t, prompts = arguments(args, t, UNSET)
+    t, prompts = arguments(args, t, UNSET, of="map")
     if _is_one(prompts):
         found = type(cast("object", prompts)).__name__
         raise TypeError(f"map takes prompts, as a list or whatever gives them, not one {found}")
     unknown = next(iter(given.keys() - SETTINGS.keys() - _All.__annotations__.keys()), None)
     if unknown is not None:
-        meant = nearest(unknown, [*SETTINGS, *_All.__annotations__])
+        meant = nearest(_ELSEWHERE.get(unknown, unknown), [*SETTINGS, *_All.__annotations__])
         raise TypeError(f"map takes no {unknown!r}{meant}; see the settings of an ask")
-    run = {name: given.pop(name, None) for name in _OF_A_RUN}
+    run = {name: given.pop(name, None) for name in OF_A_MAP}
     common = {name: given.pop(name) for name in _OF_A_CALL & given.keys()}
     bound = merged(bound, checked(given))
     check_ask(t, bound=bound, given=common, caller=caller)
@@ -131,7 +148,7 @@ def _plan(
         ordered=_one_of("ordered", run["ordered"], (True, False)),
         progress=_one_of("progress", run["progress"], (False, True)),
         rate=_rate(run["rate"]),
-        store=run["store"],
+        store=_path(run["store"]),
     )
     return plan, prompts
 
@@ -165,7 +182,9 @@ class _All(Many, total=False):
     on_error: str | None
 
 
-_OF_A_RUN = tuple(_All.__annotations__.keys() - Call.__annotations__.keys())
+_ELSEWHERE: dict[str, str] = dict.fromkeys(("max_workers", "n_jobs", "workers"), "concurrency")
+"""What other libraries call a keyword of a map."""
+
 _OF_A_CALL = Call.__annotations__.keys() - Settings.__annotations__.keys()
 
 
@@ -191,6 +210,12 @@ def _one_of(name: str, value: Any, known: tuple[Any, Any]) -> Any:
     if not any(value is one or (isinstance(one, str) and value == one) for one in known):
         raise TypeError(f"{name} must be {known[0]!r} or {known[1]!r}, not {value!r:.80}")
     return value
+
+
+def _path(store: Any) -> str | PathLike[str] | None:
+    if store is None or isinstance(store, str | PathLike):
+        return cast("str | PathLike[str] | None", store)
+    raise TypeError(f"store must be the path of a file, not {store!r:.80}")
 
 
 def _rate(said: Rate | str | None) -> Rate | None:
@@ -227,13 +252,15 @@ class Mapper(Generic[T]):
     All else goes for each ask, by name; see `ask`.
 
     Returns:
-        An iterator of the results, with `list()`.
+        An iterator of the results, with `list()`, and with what the run took: `done`, `failed`,
+        `stored`, `usage` and `cost`.
 
     Raises:
         TypeError: A keyword is no setting, or a value is of the wrong kind.
         UnsupportedTypeError: The type cannot be asked for; before any request.
         StoreError: The store cannot be used.
         MapError: While results are taken: the run stopped; it has what was completed.
+        NotConfiguredError: Likewise: there is nothing to ask with.
     """
 
     __slots__ = ("_bound", "_t")
@@ -354,8 +381,9 @@ class AsyncMapper(Generic[T]):
 
 
 for _mapper, _returns in ((Mapper, "Map[T]"), (AsyncMapper, "AsyncMap[T]")):
-    _call: Any = _mapper.__call__
-    # What `help` and completers show.
-    _call.__signature__ = signature(
+    # What `help` and completers show, of the object as of its call.
+    _shown: Any = _mapper
+    _shown.__signature__ = signature(positional=("t", "prompts"), named=_All, returns=_returns)
+    _shown.__call__.__signature__ = signature(
         "self", positional=("t", "prompts"), named=_All, returns=_returns
     )

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["Totals", "told_of"]
 
 _SHOWN = ("replayed", "recorded", "drifted", "unused")
-_SOMETIMES = {"live": "asked live and alike", "refused": "refused"}
+_SOMETIMES = {
+    "live": "asked live and alike",
+    "refused": "refused",
+    "left": "left before the end and not recorded",
+}
 
 
 @dataclass(slots=True)

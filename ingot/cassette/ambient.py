@@ -72,8 +72,11 @@ def close_all(*, failed: bool) -> None:
 
 
 def _close_at_exit() -> None:
+    used = list(_open.values())
     # The interpreter keeps what ended the program, if something did.
     close_all(failed=getattr(sys, "last_value", None) is not None)
+    for cassette in used:
+        cassette.ledger.warn_of_left()
 
 
 atexit.register(_close_at_exit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +25,7 @@ class Entry(NamedTuple):
     One question of a run.
 
     Attributes:
-        what: `replayed`, `recorded`, `missed`, `ambiguous`, `secret`, `drifted` or `live`.
+        what: `replayed`, `recorded`, `left`, `missed`, `ambiguous`, `secret`, `drifted` or `live`.
         site: Where it was asked.
         key: The key of the request.
         prompt: First line of the prompt.
@@ -66,7 +67,20 @@ class Ledger:
 
     def __str__(self) -> str:
         counted = {what: self.count(what) for what in ("replayed", "recorded", "missed", "drifted")}
+        left = self.count("left")
+        if left:
+            counted["left before the end"] = left
         return ", ".join(f"{count} {what}" for what, count in counted.items())
+
+    def warn_of_left(self) -> None:
+        """Warn of answers that were not recorded, as nobody waited for their end."""
+        sites = {entry.site: None for entry in self.entries if entry.what == "left"}
+        if sites:
+            warnings.warn(
+                f"{', '.join(sites)}: an answer was left before its end, so it is not recorded and "
+                "cannot be played; read the stream to its end, or s.value in its block",
+                stacklevel=4,  # the block
+            )
 
 
 def word_of(error: CassetteError) -> str:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from ingot.cassette.errors import CassetteModeError
 
-__all__ = ["MODES", "Mode", "is_meant", "mode_of"]
+__all__ = ["MODES", "Mode", "check_ways", "is_meant", "mode_of"]
 
 Mode = Literal["replay", "record", "refresh", "verify", "live"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -35,6 +35,27 @@ def mode_of(mode: str | None, *, in_ci: bool) -> Mode:
             advice="record on your machine and commit the file, or allow it: in_ci=True",
         )
     return chosen
+
+
+def check_ways(**chosen: str) -> None:
+    """
+    Check what a cassette was told of how it plays.
+
+    Raises:
+        ValueError: There is no such way.
+    """
+    for name, value in chosen.items():
+        if value not in _WAYS[name]:
+            ways = ", ".join(_WAYS[name])
+            raise ValueError(f"{name} of a cassette is one of {ways}, not {value!r:.80}")
+
+
+_WAYS = {
+    "unused": ("ignore", "fail"),
+    "repeats": ("fail", "last"),
+    "tools": ("replay", "live"),
+    "stream": ("whole", "words", "recorded"),
+}
 
 
 def is_meant(only: str, site: str, key: str) -> bool:

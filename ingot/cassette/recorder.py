@@ -15,7 +15,7 @@ from ingot.cassette.errors import AmbiguousRepeatError, CassetteKeyError
 from ingot.cassette.gate import Gate
 from ingot.cassette.lanes import Order
 from ingot.cassette.ledger import Ledger
-from ingot.cassette.modes import MODES, Mode, is_meant, mode_of
+from ingot.cassette.modes import MODES, Mode, check_ways, is_meant, mode_of
 from ingot.cassette.store import Journal, load, recover, save
 from ingot.cassette.take_streamed import StreamedTake
 from ingot.cassette.tape import Tape, is_same
@@ -95,6 +95,7 @@ class Cassette:
         max_bytes: int = 2 * 1024 * 1024,
         in_ci: bool = False,
     ) -> None:
+        check_ways(unused=unused, repeats=repeats, tools=tools, stream=stream)
         self.path = Path(path)
         self.mode: Mode = mode_of(mode, in_ci=in_ci)
         self.only = only
@@ -257,6 +258,7 @@ class Cassette:
         """
         if self.ledger.errors:
             raise self.ledger.errors[0]
+        self.ledger.warn_of_left()
         left = self.unused() if self.on_unused == "fail" else []
         if left:
             from ingot.cassette.drift import report_unused

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing, closing
-from typing import TYPE_CHECKING
+from contextlib import aclosing, closing, contextmanager
+from typing import TYPE_CHECKING, Any
 
 from ingot._pieces import of_sizes, words
 from ingot.cassette.take import Take
 from ingot.errors import ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Iterator
+    from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 
     from ingot._request import Request
     from ingot._response import Response
+    from ingot.cassette.errors import CassetteMissError
 
 __all__ = ["StreamedTake"]
 
@@ -26,8 +27,11 @@ class StreamedTake(Take):
     An answer that breaks off, or that nobody waited for, is not recorded.
     """
 
+    _streams = _whole = False
+
     def stream(self, request: Request) -> Generator[str | Response]:
         """Play in pieces, or ask and record."""
+        self._streams = True
         key = self._key_of(request)
         played = self._recorded(request, key)
         if played is not None:
@@ -35,20 +39,17 @@ class StreamedTake(Take):
             return
         live, rewrites = self._live(request, key), self._translation().rewrites
         told: list[str] = []
-        try:
-            with closing(self._provider()[0].stream(live)) as pieces:
-                for piece in pieces:
-                    if not isinstance(piece, str):
-                        yield from self._last(request, key, piece, told)
-                    elif not rewrites:
-                        told.append(piece)
-                        yield piece
-        except ProviderError as error:
-            self._fail(request, key, error)
-            raise
+        with self._watched(request, key), closing(self._provider()[0].stream(live)) as pieces:
+            for piece in pieces:
+                if not isinstance(piece, str):
+                    yield from self._last(request, key, piece, told)
+                elif not rewrites:
+                    told.append(piece)
+                    yield piece
 
     async def astream(self, request: Request) -> AsyncGenerator[str | Response]:
         """Play in pieces, or ask and record."""
+        self._streams = True
         key = self._key_of(request)
         played = self._recorded(request, key)
         if played is not None:
@@ -57,7 +58,7 @@ class StreamedTake(Take):
             return
         live, rewrites = self._live(request, key), self._translation().rewrites
         told: list[str] = []
-        try:
+        with self._watched(request, key):
             async with aclosing(self._provider()[0].astream(live)) as pieces:
                 async for piece in pieces:
                     if not isinstance(piece, str):
@@ -66,8 +67,27 @@ class StreamedTake(Take):
                     elif not rewrites:
                         told.append(piece)
                         yield piece
+
+    def _miss(self, row: dict[str, Any], types: Mapping[str, Any]) -> CassetteMissError:
+        error = super()._miss(row, types)
+        if self._streams:
+            error.report += "\n  (an answer that is left before its end is not recorded)"
+        return error
+
+    @contextmanager
+    def _watched(self, request: Request, key: str) -> Generator[None]:
+        """Note how a stream ends that is neither played nor whole."""
+        self._whole = False
+        try:
+            yield
         except ProviderError as error:
             self._fail(request, key, error)
+            raise
+        except Exception:
+            raise
+        except BaseException:  # whoever listened has left
+            if not self._whole and self._cassette.mode != "verify":
+                self._note("left", key)
             raise
 
     def _last(
@@ -77,6 +97,7 @@ class StreamedTake(Take):
         response = self._answered(request, key, response, told)
         if response.text and not told:
             yield response.text
+        self._whole = True
         yield response
 
     def _pieces(self, played: Response) -> Iterator[str | Response]:

@@ -43,7 +43,7 @@ def _report(
     """
     Say of each model how often routers asked it, and how well that went.
 
-    Means are of one ask. A program that is running may not have told of its last few asks.
+    Means are of one ask. A program that is running may go on asking.
     """
     with exits.guarded():
         from ingot.rill.errors import RillStateError

@@ -127,6 +127,7 @@ def arms_of(
 
     Raises:
         TypeError: One is neither a text nor a provider, or is a router.
+        NotConfiguredError: A text names no provider that there is.
         ValueError: There is none, two have one name, or a price is of no model or no price.
     """
     if isinstance(models, str):
@@ -153,6 +154,8 @@ def _check(model: Any) -> None:
         raise TypeError(f"a model of a Router is a text or a provider, not {model!r:.80}")
     if getattr(model, "name", None) == ROUTER:
         raise TypeError("a Router does not choose among routers; list the models of both")
+    if isinstance(model, str):  # what lacks a key may have it one day; a slip stays one
+        _registry.announced(_registry.parts_of(model)[0])
 
 
 def _checked(name: str, price: Any) -> Price | None:

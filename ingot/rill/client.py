@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 import warnings
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
 
 from ingot.rill.errors import RillProcessError
 from ingot.rill.runtime import IDENTITY, Runtime, now_ms
@@ -25,6 +25,7 @@ __all__ = ["Client", "Link"]
 T = TypeVar("T")
 
 
+@runtime_checkable
 class Link(Protocol):
     """What leads to a runtime: a `Runtime` of this process, or the `Host` of another."""
 
@@ -69,6 +70,9 @@ class Client:
         restarts: How often in a row a runtime that fell is started anew before a request is given
             up; before each, there is a longer wait.
         on_restart: Is told of each time that it was, and what was lost; None warns of it.
+
+    Raises:
+        TypeError: *link* leads to no runtime.
     """
 
     def __init__(
@@ -79,6 +83,7 @@ class Client:
         restarts: int = 3,
         on_restart: Callable[[Restart], None] | None = None,
     ) -> None:
+        _check(link)
         self._link = link
         # What runs in this process need not write its answers for us to read.
         self._answer = link.respond if isinstance(link, Runtime) else link.answer
@@ -140,14 +145,15 @@ class Client:
 
         Args:
             decision: Its id.
-            arm: What was done, 32 bits; it need not be what was decided.
+            arm: What was done, as its number in `arms`, 32 bits; it need not be what was decided.
             reward: How good that was, finite.
 
         Returns:
             What the runtime says of it; None where it learned and the answer is lost.
 
         Raises:
-            RillRefusedError: The decision is not known, or had its feedback.
+            RillRefusedError: The decision is not known, or had its feedback; or there is no such
+                arm.
         """
         return self._run(self._session.feedback(decision, arm, reward))
 
@@ -255,6 +261,11 @@ class Client:
         import asyncio
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, plan)
+
+
+def _check(link: Any) -> None:
+    if not isinstance(link, Link):
+        raise TypeError(f"a Client asks a Runtime or a Host, not {link!r:.80}")
 
 
 def _one_thread() -> Executor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from ingot._json import is_object
 
@@ -32,13 +32,17 @@ class DeciderError(Exception):
         fault: What is wrong. `"invalidEvent"`: with the request. `"invalidState"`: with the state,
             which may be of another decider. `"duplicateFeedback"`: the reward was given before. The
             others are faults of the decider itself.
+        reason: What is wrong, for people, without anything secret; None for no more than the
+            protocol's text for the fault.
     """
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: Fault, reason: str | None = None) -> None:
         self.fault: Fault = fault
-        super().__init__(fault)
+        self.reason = reason
+        super().__init__(fault if reason is None else f"{fault}: {reason}")
 
 
+@runtime_checkable
 class Decider(Protocol):
     """
     Chooses, and learns from what became of its choices.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ingot._serde import check_depth, dumps
 from ingot.rill.decider import DeciderError
-from ingot.rill.wire_codes import FAULTS, SPOILED, Refused
+from ingot.rill.wire_codes import FAULTS, SPOILED, Refused, shortened
 from ingot.rill.wire_parts import MAX_MESSAGE
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Held:
         try:
             returned = call()
         except DeciderError as error:
-            raise self._refused(error.fault) from error
+            raise self._refused(error.fault, error.reason) from error
         except Exception as error:
             self._spoiled = True
             raise self._refused("trap") from error
@@ -132,9 +133,12 @@ class Held:
         if self._spoiled:
             raise Refused(SPOILED)
 
-    def _refused(self, fault: Fault) -> Refused:
+    def _refused(self, fault: Fault, reason: str | None = None) -> Refused:
+        """Refuse in the words of the protocol, or for what the decider gives as its *reason*."""
         refusal = FAULTS[fault]
         self.fault = refusal.message
+        if reason:
+            refusal = replace(refusal, message=shortened(reason))
         return Refused(refusal)
 
 

@@ -6,7 +6,9 @@ The figures of this module were set once, on simulated models; see docs/referenc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from math import sqrt
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -61,6 +63,7 @@ class Beliefs:
     """
 
     def __init__(self, drift: float = 1.0) -> None:
+        self._drift = drift
         self._fading = drift / _LASTS
         self._weights = np.tile(_LEVEL, (ARMS, 1))
         self._spread = np.tile(np.diag(_OPEN), (ARMS, 1, 1))
@@ -75,22 +78,22 @@ class Beliefs:
             row: The features.
             now: How many rewards were learned from, of whichever arm.
         """
-        x = _numbers(row)
+        x, level, open_ = _read(row)
         kept = np.exp((self._learned_at[:arms] - now)[:, None] * self._fading)
         seen = kept * x
-        expected = _LEVEL @ x + np.add.reduce((self._weights[:arms] - _LEVEL) * seen, axis=1)
+        expected = level + np.add.reduce((self._weights[:arms] - _LEVEL) * seen, axis=1)
         known = np.add.reduce((self._spread[:arms] @ seen[:, :, None])[:, :, 0] * seen, axis=1)
-        variance = known + (1 - kept**2) @ (_OPEN * x * x)
+        variance = known + (1 - kept**2) @ open_
         # Rounding may leave a little less than nothing.
-        return expected.tolist(), np.sqrt(np.maximum(variance, 0.0)).tolist()
+        return expected.tolist(), [sqrt(max(one, 0.0)) for one in variance.tolist()]
 
     def learn(self, arm: int, row: bytes, reward: float, now: int) -> None:
         """Learn that *arm* earned *reward* where *row* were the features."""
-        x = _numbers(row)
-        kept = np.exp((self._learned_at[arm] - now) * self._fading)
-        weights = _LEVEL + kept * (self._weights[arm] - _LEVEL)
-        spread = kept[:, None] * kept * self._spread[arm]
-        spread.reshape(-1)[_DIAGONAL] += (1 - kept**2) * _OPEN
+        x = _read(row).x
+        faded = _faded(self._drift, now - int(self._learned_at[arm]))
+        weights = _LEVEL + faded.kept * (self._weights[arm] - _LEVEL)
+        spread = faded.both * self._spread[arm]
+        spread.reshape(-1)[_DIAGONAL] += faded.opened
         gain = spread @ x
         variance = _NOISE + gain @ x
         self._weights[arm] = weights + gain * ((reward - weights @ x) / variance)
@@ -123,5 +126,46 @@ class Beliefs:
         self._learned_at[arm] = learned_at
 
 
-def _numbers(row: bytes) -> NDArray[np.float64]:
-    return np.frombuffer(row, dtype=np.int8) / FULL
+# Most of the time of a choice is that of many small arrays: what comes again is kept.
+
+
+class _Row(NamedTuple):
+    """
+    A row, as it is computed with.
+
+    Attributes:
+        x: Its numbers.
+        level: What an arm of which nothing is known is expected to earn.
+        open: What each weight of such an arm adds to the variance of that.
+    """
+
+    x: NDArray[np.float64]
+    level: float
+    open: NDArray[np.float64]
+
+
+@lru_cache(maxsize=256)
+def _read(row: bytes) -> _Row:
+    x = np.frombuffer(row, dtype=np.int8) / FULL
+    return _Row(x, float(_LEVEL @ x), _OPEN * x * x)
+
+
+class _Faded(NamedTuple):
+    """
+    What is left of beliefs after some rewards of other arms.
+
+    Attributes:
+        kept: The part of each weight that is.
+        both: The part of the covariance of each two.
+        opened: The variance of each weight that came anew.
+    """
+
+    kept: NDArray[np.float64]
+    both: NDArray[np.float64]
+    opened: NDArray[np.float64]
+
+
+@lru_cache(maxsize=64)
+def _faded(drift: float, rewards: int) -> _Faded:
+    kept = np.exp(-rewards * (drift / _LASTS))
+    return _Faded(kept, kept[:, None] * kept, (1 - kept**2) * _OPEN)

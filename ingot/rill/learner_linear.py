@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ingot._json import is_array, is_object
+from ingot._spelling import nearest
 from ingot.rill.decider import DeciderError
 from ingot.rill.learner_beliefs import ARMS, Beliefs
 from ingot.rill.learner_columns import WIDTH, Columns
@@ -30,6 +31,9 @@ _FARTHEST = 1.0
 
 _MOST = 2**53
 """The largest count, which floats still tell from the next."""
+
+_KEYS = ("arms", "allowed", "features")
+"""What of a context is read."""
 
 _FORMAT = 1
 """Counts the forms of the state; another width of rows is another form, too."""
@@ -83,7 +87,8 @@ class Linear:
     Its context is `{"arms": [names], "allowed": [numbers of arms], "features": {name: number, bool
     or text}}`; all arms are allowed and there are no features unless these are given. An arm is
     known by its number, of 16 at most. Its output is `{"arm": number, "scores": [what was compared,
-    or null for one that is not allowed], "exploring": whether another arm is expected to earn more,
+    or null for one that is not allowed], "exploring": whether it was chosen to learn of it: another
+    arm is expected to earn more, or one of them was not chosen often enough to be compared;
     "learner": name}`.
 
     Args:
@@ -115,8 +120,10 @@ class Linear:
         chance = f"{self._seed if seed is None else seed}/{self._decisions}"
         scores = self._rule(expected, doubt, chance)
         arm = min(allowed, key=self._chosen.__getitem__)
-        if self._chosen[arm] >= _FIRST:
+        compared = self._chosen[arm] >= _FIRST
+        if compared:
             arm = max(allowed, key=scores.__getitem__)
+        best = max(allowed, key=expected.__getitem__)
         self._decisions += 1
         self._chosen[arm] += 1
         self._waiting[_key(decision)] = row
@@ -125,14 +132,16 @@ class Linear:
         return {
             "arm": arm,
             "scores": [round(scores[n], 4) if n in allowed else None for n in range(arms)],
-            "exploring": arm != max(allowed, key=expected.__getitem__),
+            "exploring": len(allowed) > 1 and not (compared and arm == best),
             "learner": self._name,
         }
 
     def feedback(self, decision: str, arm: int, reward: float) -> Any:
         """Learn what *arm* earned, unless the features of *decision* were forgotten."""
         if arm >= len(self._chosen):
-            raise DeciderError("invalidEvent")
+            raise DeciderError(
+                "invalidEvent", f"there is no arm {arm}; there are {len(self._chosen)}, from 0 on"
+            )
         row = self._waiting.pop(_key(decision), None)
         if row is not None:
             self._rewards += 1
@@ -219,16 +228,28 @@ class _Question(NamedTuple):
 def _read(context: Any) -> _Question:
     """Read *context* whole before anything is learned of it."""
     if not is_object(context):
-        raise DeciderError("invalidEvent")
+        raise _wrong("a context is an object with `arms`")
+    for key in context.keys() - _KEYS:
+        meant = nearest(key, _KEYS)
+        if meant:  # what is like none of them may be meant for others, and is passed over
+            raise _wrong(f"a context has no `{key:.40}`{meant}")
     arms, features = context.get("arms"), context.get("features", {})
-    if not is_array(arms) or not 0 < len(arms) <= ARMS or not is_object(features):
-        raise DeciderError("invalidEvent")
+    if not is_array(arms) or not 0 < len(arms) <= ARMS:
+        raise _wrong(f"`arms` of a context is a list of 1 to {ARMS} names")
+    if not is_object(features):
+        raise _wrong("`features` of a context is an object of names and values")
     allowed = context.get("allowed", list(range(len(arms))))
-    if not is_array(allowed) or not allowed:
-        raise DeciderError("invalidEvent")
-    if not all(type(arm) is int and 0 <= arm < len(arms) for arm in allowed):
-        raise DeciderError("invalidEvent")
+    if not is_array(allowed) or not allowed or not all(_is_arm(arm, len(arms)) for arm in allowed):
+        raise _wrong("`allowed` of a context is a list of numbers of `arms`, counted from 0")
     return _Question(len(arms), allowed, features)
+
+
+def _is_arm(given: Any, arms: int) -> bool:
+    return type(given) is int and 0 <= given < arms
+
+
+def _wrong(what: str) -> DeciderError:
+    return DeciderError("invalidEvent", what)
 
 
 def _key(decision: str) -> str:

@@ -6,14 +6,12 @@ import itertools
 import os
 import threading
 import warnings
-import weakref
-from collections import deque
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ingot._json import is_array, is_object
-from ingot.rill.errors import RillError, RillRefusedError
+from ingot.rill.errors import RillError, RillRefusedError, RillRequestError
 from ingot.rill.runtime import now_ms
 from ingot.rill.wire_codes import FAULTS, PENDING_FULL
 
@@ -30,7 +28,7 @@ __all__ = ["Choice", "Lessons"]
 _DAY_MS = 86_400_000
 """Milliseconds of a day."""
 
-_OTHER_MODELS = "a state is of one list of models, in its order; name another file for others"
+_OTHER_MODELS = "a state is of one list of models, in its order: name another file with state=…"
 
 
 class Choice(NamedTuple):
@@ -60,7 +58,6 @@ class Lessons:
         open: Opens the runtime.
         objective: What is rewarded.
         learns: Whether rewards change anything.
-        together: Models that are counted with one request, which takes as long as to learn of one.
         seed: Makes choices repeatable; None for no seed.
     """
 
@@ -70,19 +67,16 @@ class Lessons:
         objective: Objective,
         *,
         learns: bool,
-        together: int,
         seed: int | None,
     ) -> None:
         self._open = open
         self._objective = objective
         self._learns = learns
-        self._together = together
         self._seed = seed
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._client: Client | None = None
         self._owner = 0
-        self._untold: deque[dict[str, Any]] = deque()
 
     @property
     def client(self) -> Client:
@@ -95,9 +89,6 @@ class Lessons:
         with self._lock:
             if self._client is None or self._owner != os.getpid():
                 self._client, self._owner = self._open(), os.getpid()
-                self._untold = deque()
-                # Told at the latest when the router, or the program, ends.
-                weakref.finalize(self, _tell, self._client, self._untold)
             return self._client
 
     def choice(self, context: Mapping[str, Any]) -> Choice:
@@ -114,9 +105,10 @@ class Lessons:
         try:
             made = self.client.decide(context, seed=self._next_seed())
         except RillRefusedError as error:
-            if error.said == FAULTS["invalidEvent"].message:
+            if error.word == FAULTS["invalidEvent"].code:
+                asked = f"this router is of {', '.join(context['arms'])}"
                 raise RillRefusedError(
-                    error.word, error.said, retryable=False, advice=_OTHER_MODELS
+                    error.word, error.said, retryable=False, advice=f"{asked}; {_OTHER_MODELS}"
                 ) from error
             if error.said != PENDING_FULL.message:  # its code differs by surface
                 raise
@@ -127,7 +119,7 @@ class Lessons:
 
     def ended(self, trial: Trial, validity: float) -> None:
         """Have it learned what became of an arm: *validity* is from 0, no answer, to 1."""
-        event = {
+        counts = {
             "asks": 1,
             "valid": int(validity > 0),
             "repairs": trial.repairs,
@@ -135,10 +127,10 @@ class Lessons:
             "seconds": round(trial.seconds, 4),
         }
         if trial.cost is not None:
-            event |= {"cost": round(trial.cost, 9), "priced": 1}
+            counts |= {"cost": round(trial.cost, 9), "priced": 1}
         with _spared():
             self._teach(trial.choice, trial, validity)
-            self._note(trial, event)
+            self._count(trial, counts)
 
     def rated(self, trial: Trial, score: float) -> None:
         """Have it learned that the answer of an arm is worth *score*, from 0 to 1."""
@@ -146,7 +138,7 @@ class Lessons:
             # The decision had its one feedback, so this is one more, of the same arm.
             again = self.choice({**trial.context, "allowed": [trial.choice.arm]})
             self._teach(again, trial, score)
-        self._note(trial, {"rating": score, "ratings": 1})
+        self._count(trial, {"rating": score, "ratings": 1})
 
     def _teach(self, choice: Choice, trial: Trial, validity: float) -> None:
         if choice.decision is None:
@@ -154,11 +146,12 @@ class Lessons:
         reward = self._objective.reward(validity, cost=trial.cost, seconds=trial.seconds)
         self.client.feedback(choice.decision, choice.arm, round(reward, 6))
 
-    def _note(self, trial: Trial, event: dict[str, Any]) -> None:
-        client, day = self.client, now_ms() // _DAY_MS
-        self._untold.append({"arm": trial.choice.arm, "day": day, **event})
-        if len(self._untold) >= self._together:
-            _tell(client, self._untold)
+    def _count(self, trial: Trial, counts: Mapping[str, float]) -> None:
+        day = now_ms() // _DAY_MS
+        # A runtime elsewhere may count nothing, which is no loss to whoever asks.
+        with suppress(RillRefusedError, RillRequestError):
+            told = {name: count for name, count in counts.items() if count}
+            self.client.observe({"arm": trial.choice.arm, "day": day, **told})
 
     def _next_seed(self) -> int | None:
         """Another seed for each choice, the same ones for each router of this seed."""
@@ -166,17 +159,6 @@ class Lessons:
             return None
         digest = sha256(f"{self._seed} {next(self._numbers)}".encode()).digest()
         return int.from_bytes(digest[:8])
-
-
-def _tell(client: Client, untold: deque[dict[str, Any]]) -> None:
-    """Have *untold* counted, and empty it; what nobody counts is no loss to whoever asks."""
-    events: list[dict[str, Any]] = []
-    with suppress(IndexError):
-        while True:  # other threads may take from it too
-            events.append(untold.popleft())
-    if events:
-        with suppress(RillError):
-            client.observe({"events": events})
 
 
 @contextmanager

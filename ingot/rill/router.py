@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -21,7 +22,6 @@ from ingot.rill.routed import Routed
 from ingot.rill.strategies import STRATEGIES
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Mapping
 
     from ingot._provider import Asking
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["Router"]
 
 _LEARNED = "learned"
-
-_TOGETHER = 8
-"""Models that are counted with one request to a runtime in this process."""
 
 
 class Router(Provider):
@@ -76,6 +73,7 @@ class Router(Provider):
 
     Raises:
         TypeError: An argument is of the wrong kind, or goes without another one.
+        NotConfiguredError: A model is of a provider that is not installed.
         ValueError: There are no models, one is there twice, or an argument is none of those above.
     """
 
@@ -99,7 +97,9 @@ class Router(Provider):
         _check(learner, learners(), "learner")
         if runtime is not None and (strategy != _LEARNED or state is not DEFAULT):
             raise TypeError("a runtime of its own decides and keeps; leave out strategy and state")
-        _check_objective(objective)
+        _check_kind(objective, Objective | None, "objective", "an Objective")
+        if state is not DEFAULT:
+            _check_kind(state, str | os.PathLike | None, "state", "the path of a file")
         if max_cost is not None and not is_amount(max_cost):
             raise ValueError(f"max_cost is US dollars, 0 or more, not {max_cost!r}")
         self._arms = arms_of(models, prices)
@@ -134,9 +134,7 @@ class Router(Provider):
                 return Client(runtime)
             return opened(decides, place, what)
 
-        # A runtime elsewhere may be ended before this router is, so it is told at once.
-        together = _TOGETHER if runtime is None else 1
-        self._lessons = Lessons(open_, objective, learns=learns, together=together, seed=seed)
+        self._lessons = Lessons(open_, objective, learns=learns, seed=seed)
 
     def __repr__(self) -> str:
         return f"<Router: {self.default_model}>"
@@ -207,9 +205,9 @@ def _check(given: Any, known: tuple[str, ...], what: str) -> None:
         )
 
 
-def _check_objective(given: Any) -> None:
-    if not isinstance(given, Objective | None):
-        raise TypeError(f"the objective of a Router is an Objective, not {given!r:.80}")
+def _check_kind(given: Any, kind: Any, what: str, wanted: str) -> None:
+    if not isinstance(given, kind):
+        raise TypeError(f"the {what} of a Router is {wanted} or None, not {given!r:.80}")
 
 
 def _made(given: dict[str, Any]) -> Router:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict
 
+from ingot.rill.decider import Decider
 from ingot.rill.engine import Engine
 from ingot.rill.errors import RillError, RillStateError
 from ingot.rill.limits import ROOMY
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Unpack
 
-    from ingot.rill.decider import Decider
     from ingot.rill.ledger import Eviction
     from ingot.rill.limits import Limits
     from ingot.rill.store import Found
@@ -87,6 +87,7 @@ class Runtime:
     Raises:
         RillLockedError: Another runtime uses the state.
         RillStateError: The files are damaged, of another decider, or cannot be read or written.
+        TypeError: *decider* is none.
         ValueError: An option is out of its range.
     """
 
@@ -99,6 +100,7 @@ class Runtime:
         clock: Callable[[], int] = now_ms,
         **options: Unpack[Options],
     ) -> None:
+        _check(decider)
         self._decider = decider
         self._options: Options = {**_OPTIONS, **options}
         self._engine = Engine(decider, **self._options)
@@ -255,6 +257,13 @@ class Runtime:
         except SnapshotError as error:
             path = "in memory" if self._store is None else str(self._store.path)
             raise RillStateError(f"it cannot be kept: {error.reason}", path=path) from error
+
+
+def _check(decider: Any) -> None:
+    if not isinstance(decider, Decider):
+        raise TypeError(
+            f"a Runtime holds a decider, such as find_learner('linucb'), not {decider!r:.80}"
+        )
 
 
 _TERMS = ("capabilities", "feature_schema_hash", "model_generation", "eviction", "pending_ms")

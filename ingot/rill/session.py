@@ -228,8 +228,7 @@ class Session:
 
     def feedback(self, decision: str, arm: int, reward: float) -> Plan[Any]:
         """Tell what came of a decision; None where it was learned and the answer is lost."""
-        if not 0 <= arm < 2**32:
-            raise RillRequestError("an arm is an integer of 0 to 2**32 - 1")
+        _check_feedback(decision, arm, reward)
         at = self._clock()
 
         def made() -> Feedback:
@@ -371,6 +370,15 @@ class Session:
 
     def _odd(self, what: str) -> RillProcessError:
         return RillProcessError(self._runtime, f"does not speak the protocol: {what}")
+
+
+def _check_feedback(decision: Any, arm: Any, reward: Any) -> None:
+    if not isinstance(decision, str):
+        raise RillRequestError(f"a feedback names the id of a decision, not {decision!r:.80}")
+    if type(arm) is not int or not 0 <= arm < 2**32:
+        raise RillRequestError(f"an arm is its number in `arms`, from 0 on, not {arm!r:.80}")
+    if not hasattr(reward, "__float__"):
+        raise RillRequestError(f"a reward is a number, not {reward!r:.80}")
 
 
 def _capability(greeting: Greeting, method: str) -> str:

@@ -32,8 +32,8 @@ class Tallied:
     """
     A decider that also counts, whatever decides.
 
-    `observe` takes `{"events": [{"arm": number of the model, "day": days since 1970, and what is to
-    be added of COUNTS}]}`. The names of the arms are those of the first decision, and are part of
+    `observe` takes `{"arm": number of the model, "day": days since 1970, and what is to be added of
+    COUNTS}`. The names of the arms are those of the first decision, and are part of
     the state: what was learned of one list of models is not taken for another's.
 
     Args:
@@ -49,8 +49,11 @@ class Tallied:
     def decide(self, decision: str, context: Any, seed: int | None) -> Any:
         """Let the decider choose."""
         arms = context.get("arms") if is_object(context) else None
-        if not is_array(arms) or arms != (self._arms or arms):
-            raise DeciderError("invalidEvent")
+        if not is_array(arms):
+            raise DeciderError("invalidEvent", "a context tells its `arms`, a list of names")
+        if arms != (self._arms or arms):
+            known = ", ".join(map(str, self._arms or ()))
+            raise DeciderError("invalidEvent", f"the state is of {known}")
         output = self._decider.decide(decision, context, seed)
         self._arms = arms
         return output
@@ -60,15 +63,12 @@ class Tallied:
         return self._decider.feedback(decision, arm, reward)
 
     def observe(self, event: Any) -> Any:
-        """Count what the events of *event* tell of."""
-        told = event.get("events") if is_object(event) else None
-        if not is_array(told):
-            raise DeciderError("invalidEvent")
-        for arm, day, counts in list(map(self._one, told)):
-            for arms in (self._sums, self._days.setdefault(day, {})):
-                before = arms.get(arm, [0] * len(COUNTS))
-                arms[arm] = [old + new for old, new in zip(before, counts, strict=True)]
-        while len(self._days) > _DAYS:
+        """Count what *event* tells of."""
+        arm, day, counts = self._told(event)
+        for arms in (self._sums, self._days.setdefault(day, {})):
+            before = arms.get(arm, [0] * len(COUNTS))
+            arms[arm] = [old + new for old, new in zip(before, counts, strict=True)]
+        if len(self._days) > _DAYS:
             del self._days[min(self._days)]
         return {}
 
@@ -97,11 +97,12 @@ class Tallied:
         self._decider.load(inner)
         self._arms, self._sums, self._days = arms, sums, days
 
-    def _one(self, told: Any) -> tuple[int, int, list[float]]:
-        arm, day = (told.get("arm"), told.get("day")) if is_object(told) else (None, None)
+    def _told(self, event: Any) -> tuple[int, int, list[float]]:
+        """Read *event* whole before anything is counted."""
+        arm, day = (event.get("arm"), event.get("day")) if is_object(event) else (None, None)
         if type(arm) is not int or type(day) is not int or not 0 <= arm < len(self._arms or ()):
             raise DeciderError("invalidEvent")
-        counts = [told.get(name, 0) for name in COUNTS]
+        counts = [event.get(name, 0) for name in COUNTS]
         if not all(type(count) in (int, float) for count in counts):
             raise DeciderError("invalidEvent")
         return arm, day, counts

@@ -39,6 +39,7 @@ __all__ = [
     "Refusal",
     "Refused",
     "is_retryable",
+    "shortened",
 ]
 
 _MAX_TEXT = 512
@@ -82,6 +83,11 @@ _RETRYABLE: Mapping[Surface, frozenset[str]] = {
 def is_retryable(code: str, surface: Surface) -> bool:
     """Whether the same request may pass later, by the code of its error."""
     return code in _RETRYABLE[surface]
+
+
+def shortened(message: str) -> str:
+    """The beginning of *message*, as long as the message of an error may be."""
+    return message.encode(errors="replace")[:_MAX_TEXT].decode(errors="ignore")
 
 
 @record

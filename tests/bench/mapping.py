@@ -131,7 +131,8 @@ async def bare(count: int, concurrency: int, url: str) -> None:
     schema = shape_of(int, "openai").wire.schema  # type: ignore[union-attr]
     form = {"type": "json_schema", "json_schema": {"name": "int", "schema": schema, "strict": True}}
     semaphore = asyncio.Semaphore(concurrency)
-    async with openai.AsyncOpenAI(api_key="x", base_url=url, max_retries=0) as client:
+    # Five seconds to connect, as is usual, are too few for hundreds at once on a busy machine.
+    async with openai.AsyncOpenAI(api_key="x", base_url=url, timeout=60) as client:
 
         async def one(prompt: str) -> int:
             async with semaphore:

@@ -31,10 +31,10 @@ print(json.dumps({"pass": fits, "reason": "" if fits else "too long", "details":
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # looking for all takes long
     pytester.makeini(
-        "[pytest]\naddopts = --strict-markers -p no:cacheprovider"
-        " -p no:asyncio -p no:hypothesispytest\n"
+        "[pytest]\naddopts = --strict-markers -p no:cacheprovider -p ingot.pytest_plugin\n"
     )
     folder = pytester.mkdir("suite")
     (folder / "generate.py").write_text(GENERATOR)

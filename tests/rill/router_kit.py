@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from ingot.rill.client import Client
 from ingot.rill.deciders import decider_of
 from ingot.rill.router import Router
 from ingot.rill.runtime import Runtime
@@ -29,6 +30,11 @@ class Told(Runtime):
     def respond(self, line: bytes) -> Response:
         self.requests.append(json.loads(line)["request"])
         return super().respond(line)
+
+    @property
+    def client(self) -> Client:
+        """Asks it, as anyone may."""
+        return Client(self)
 
     def of(self, method: str) -> list[dict[str, Any]]:
         """The requests of one method, in order."""

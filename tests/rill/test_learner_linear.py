@@ -64,7 +64,7 @@ def fixed(told: list[Earned]) -> float:
 
 @BOTH
 @pytest.mark.parametrize("waiting", [0, 16])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_it_learns_and_learns_anew_after_a_change(make: Any, waiting: int, seed: int) -> None:
     """It loses less than half of what any one model does, though one falls; see `simulated`."""
     told = routed(make(), World(seed), 1_200, waiting=waiting)
@@ -117,6 +117,14 @@ def test_exploring_is_to_choose_what_is_not_expected_to_earn_most() -> None:
         "learner": "linucb",
     }
     assert not taught(linucb()).decide("d", context(language="de"), None)["exploring"]
+
+
+def test_a_choice_before_anything_is_compared_is_exploring() -> None:
+    """Unless there is nothing to choose."""
+    decider = linucb()
+
+    assert not decider.decide("d", context(1), None)["exploring"]
+    assert decider.decide("e", context(), None)["exploring"]
 
 
 def test_exploration_weighs_doubt() -> None:
@@ -195,7 +203,7 @@ def test_an_arm_that_was_never_named_is_refused() -> None:
     decider = linucb()
     decider.decide("d", context(), None)
 
-    with pytest.raises(DeciderError, match="invalidEvent"):
+    with pytest.raises(DeciderError, match="there is no arm 3; there are 3, from 0 on"):
         decider.feedback("d", 3, 0.5)
 
     assert decider.feedback("d", 2, 0.5) == {"learned": True}
@@ -224,29 +232,34 @@ def test_what_was_learned_can_be_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    ("asked", "reason"),
     [
-        None,
-        [],
-        {},
-        {"arms": []},
-        {"arms": "abc"},
-        {"arms": ["a"] * 17},
-        {"arms": ARMS, "allowed": []},
-        {"arms": ARMS, "allowed": [3]},
-        {"arms": ARMS, "allowed": [-1]},
-        {"arms": ARMS, "allowed": ["a"]},
-        {"arms": ARMS, "allowed": [True]},
-        {"arms": ARMS, "features": []},
+        (None, "an object with `arms`"),
+        ([], "an object with `arms`"),
+        ({}, "`arms` of a context is a list of 1 to 16 names"),
+        ({"arms": []}, "`arms`"),
+        ({"arms": "abc"}, "`arms`"),
+        ({"arms": ["a"] * 17}, "`arms`"),
+        ({"arms": ARMS, "allowed": []}, "`allowed`"),
+        ({"arms": ARMS, "allowed": [3]}, "`allowed`"),
+        ({"arms": ARMS, "allowed": [-1]}, "`allowed`"),
+        ({"arms": ARMS, "allowed": ["a"]}, "`allowed`"),
+        ({"arms": ARMS, "allowed": [True]}, "`allowed`"),
+        ({"arms": ARMS, "features": []}, "`features`"),
+        ({"arms": ARMS, "feature": {}}, "no `feature`; did you mean 'features'?"),
     ],
 )
-def test_what_is_no_question_changes_nothing(asked: Any) -> None:
-    """It is refused before anything of it is remembered."""
+def test_what_is_no_question_changes_nothing(asked: Any, reason: str) -> None:
+    """It is refused, for what is wrong with it, before anything of it is remembered."""
     decider = taught(linucb())
     before = decider.dump()
 
-    with pytest.raises(DeciderError, match="invalidEvent"):
+    with pytest.raises(DeciderError) as caught:
         decider.decide("d", asked, None)
+
+    assert caught.value.fault == "invalidEvent"
+    assert caught.value.reason is not None
+    assert reason in caught.value.reason
 
     assert decider.dump() == before
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from runtime_kit import opened
@@ -13,6 +13,7 @@ from runtime_kit import opened
 from ingot.rill.client import Client
 from ingot.rill.decider import Counters
 from ingot.rill.errors import RillProcessError, RillRefusedError
+from ingot.rill.learner import find_learner
 from ingot.rill.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -77,6 +78,33 @@ def test_what_a_runtime_of_this_process_says_is_the_callers() -> None:
         client.observe({})["stateCounters"].clear()
 
         assert client.observe({})["stateCounters"]["observations"] == 2
+
+
+@pytest.mark.parametrize("given", ["x", None, Runtime])
+def test_what_leads_to_no_runtime(given: Any) -> None:
+    """It is refused at once, and what is wanted is said."""
+    with pytest.raises(TypeError, match="a Client asks a Runtime or a Host, not "):
+        Client(given)
+
+
+@pytest.mark.parametrize("given", ["linucb", None])
+def test_what_decides_nothing(given: Any) -> None:
+    """Such as the name of a learner; how one is got is said."""
+    with pytest.raises(TypeError, match=r"such as find_learner\('linucb'\), not "):
+        Runtime(None, given)
+
+
+def test_what_a_learner_does_not_take_is_said() -> None:
+    """In the words of the learner, whose runtime is as it was."""
+    with Client(Runtime(None, find_learner("linucb"))) as client:
+        with pytest.raises(RillRefusedError, match="did you mean 'features'") as caught:
+            client.decide({"arms": ["a"], "feature": {}})
+        decision = client.decide({"arms": ["a", "b"]})
+        with pytest.raises(RillRefusedError, match="there is no arm 5; there are 2, from 0 on"):
+            client.feedback(decision.id, 5, 1.0)
+        client.feedback(decision.id, 1, 1.0)
+
+    assert caught.value.word == "invalidEnvelope"
 
 
 class Falling(Runtime):

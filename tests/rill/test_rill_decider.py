@@ -77,6 +77,22 @@ def test_a_state_keeps_its_floats() -> None:
     assert held.decider.dump() == {"weight": weight}
 
 
+def test_a_reason_is_said_in_place_of_the_protocols_text() -> None:
+    """As much of it as a message holds; how it is goes by the protocol's text."""
+
+    class Strict(Counters):
+        def observe(self, event: Any) -> Any:
+            raise DeciderError("invalidEvent", event)
+
+    held = Held(Strict())
+    for reason, said in (("no arms", "no arms"), ("é" * 300, "é" * 256)):
+        with pytest.raises(Refused) as caught:
+            held.ask(lambda reason=reason: held.decider.observe(reason))  # type: ignore[misc]
+        assert caught.value.refusal.code == "invalidEnvelope"
+        assert caught.value.refusal.message == said
+    assert held.fault == "handler rejected the event"
+
+
 @pytest.mark.parametrize("state", [b"", b"{", b"\xff", b'{"a":NaN}', b"[]", b"[" * 100_000])
 def test_what_is_no_state_is_not_taken(state: bytes) -> None:
     """The decider stays as it was, and nothing is said against it."""

@@ -75,7 +75,7 @@ def test_the_journal_is_repeated_to_the_same_state(path: Path, name: str) -> Non
         if number % 3:
             client.feedback(decision.id, decision.output["arm"], number % 7 / 7)
     client.inspect()
-    client.observe({"events": [{"arm": 0, "day": 1, "asks": 1}]})
+    client.observe({"arm": 0, "day": 1, "asks": 1})
     left.write_bytes(path.read_bytes())
     journal(left).write_bytes(journal(path).read_bytes())
     client.close()

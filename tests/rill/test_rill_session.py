@@ -12,7 +12,7 @@ import pytest
 from ingot.rill.decider import Counters
 from ingot.rill.errors import RillProcessError, RillRefusedError, RillRequestError
 from ingot.rill.runtime import IDENTITY, Runtime
-from ingot.rill.session import Again, Plan, Restart, Send, Session
+from ingot.rill.session import Again, Decision, Plan, Restart, Send, Session
 
 T = TypeVar("T")
 Fault = Callable[[dict[str, Any], Callable[[], dict[str, Any]]], dict[str, Any]]
@@ -349,6 +349,10 @@ def test_what_a_runtime_would_not_take_is_not_sent(line: Line) -> None:
         (session.feedback("d", 0, float("nan")), "reward must be finite"),
         (session.feedback("", 0, 1.0), "invalid decision id"),
         (session.feedback("d", -1, 1.0), "an arm is"),
+        (session.feedback("d", "short", 1.0), "its number in `arms`, from 0 on, not 'short'"),
+        (session.feedback("d", True, 1.0), "an arm is"),
+        (session.feedback(Decision(id="d", output={}), 0, 1.0), "the id of a decision, not Dec"),
+        (session.feedback("d", 0, "good"), "a reward is a number, not 'good'"),
         (session.decide({}, 2**64), "a seed is"),
     ]
     for plan, reason in plans:

@@ -36,7 +36,9 @@ from ingot.rill.deciders import MOST, decider_of
 from ingot.rill.errors import RillError, RillLockedError
 from ingot.rill.host import Host
 from ingot.rill.learner_beliefs import ARMS
+from ingot.rill.places import folder
 from ingot.rill.runtime import Runtime
+from ingot.rill.tally import COUNTS
 from ingot.testing import Script, Value, calls
 
 if TYPE_CHECKING:
@@ -337,8 +339,10 @@ def test_cost_and_time_are_of_the_model_alone() -> None:
 
 def test_a_rating_teaches_the_router() -> None:
     """It is one more feedback for the same model, with the score as its validity."""
-    asked, told = router(["nobody/x", script("b", 1)], objective=Objective(cost=0, latency=0))
-    answer = ask.answer(int, "p", model=asked)
+    asked, told = router(
+        [script("a", dialect="prompt"), script("b", 1)], objective=Objective(cost=0, latency=0)
+    )
+    answer = ask.answer(int, "p", model=asked, constrain="strict")
 
     assert answer.rate(0.25)
     assert told.lessons == [(1, 1.0), (1, 0.25)]
@@ -351,6 +355,23 @@ def test_a_score_is_from_0_to_1(score: float) -> None:
     """Anything else is a slip, whether or not there is a router."""
     with pytest.raises(ValueError, match="from 0 to 1"):
         ask.answer(int, "p", model=script("a", 1)).rate(score)
+
+
+@pytest.mark.parametrize("score", ["good", None, [1]])
+def test_a_score_is_a_number(score: Any) -> None:
+    """It is a slip of another kind, told in the same words."""
+    with pytest.raises(TypeError, match="a score is a number from 0 to 1, not "):
+        ask.answer(int, "p", model=script("a", 1)).rate(score)
+
+
+def test_good_or_not_is_a_score() -> None:
+    """Whoever says no more than that it is good says 1; it is learned and counted like 1."""
+    asked, told = router([script("a", 1)], objective=Objective(cost=0, latency=0))
+
+    assert ask.answer(int, "p", model=asked).rate(True)
+
+    assert told.lessons[1] == (0, 1.0)
+    assert told.client.inspect()["handler"]["sums"]["0"][COUNTS.index("rating")] == 1.0
 
 
 def test_an_answer_is_pickled_without_its_router() -> None:
@@ -389,13 +410,12 @@ def test_none_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         ask(
             int,
             "p",
-            model=router(["openai/gpt-5.4-mini", "nobody/x", blind])[0],
+            model=router(["openai/gpt-5.4-mini", blind])[0],
             attach=[("p.png", b"\x89PNG\r\n\x1a\n")],
         )
 
     message = str(caught.value)
     assert "openai/gpt-5.4-mini: no key: OPENAI_API_KEY is not set" in message
-    assert "nobody/x: there is no provider 'nobody'" in message
     assert "script/blind: it takes no image/png" in message
 
 
@@ -454,6 +474,17 @@ def test_streams_like_it_replies() -> None:
     other, _ = router([script("a", busy), script("b", pairs, dialect="openai", stream="words")])
     with ask.stream(dict[str, int], "p", model=other) as again:
         assert again.value == pairs
+
+
+def test_a_stream_that_is_left_is_no_ask() -> None:
+    """Nothing is known of its answer: nothing is learned of the model, and nothing counted."""
+    asked, told = router([script("a", [1, 2, 3], stream="words")])
+
+    with ask.stream(list[int], "p", model=asked) as stream:
+        next(iter(stream))
+
+    assert len(told.contexts) == 1
+    assert told.lessons == told.of("observe") == []
 
 
 async def test_streams_awaiting() -> None:
@@ -518,7 +549,7 @@ def test_threads_and_tasks_share_one_router() -> None:
 
     assert asyncio.run(tasks()) == [1] * 100
     assert len(told.lessons) == len(told.contexts) == 200
-    assert sum(len(body["event"]["events"]) for body in told.of("observe")) == 200
+    assert sum(body["event"]["asks"] for body in told.of("observe")) == 200
 
 
 @pytest.mark.parametrize("surface", ["v3", "preview"])
@@ -596,6 +627,11 @@ def test_what_is_learned_is_kept_in_a_file(tmp_path: Path) -> None:
     assert kept["learned"]["rewards"] == 3
 
 
+def test_no_test_writes_to_the_users_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What tests ask is no matter of whoever runs them."""
+    assert folder().is_relative_to(tmp_path_factory.getbasetemp())
+
+
 def test_unless_told_otherwise_the_file_is_the_users(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -627,10 +663,16 @@ def test_a_file_that_another_process_uses_is_copied_where_it_was_not_named(
 def test_learned_of_other_models_is_not_taken_over(tmp_path: Path) -> None:
     """A file belongs to its models: their numbers would be mistaken for others'."""
     path = tmp_path / "routes.json"
-    ask(int, "p", model=Router([Script([1], model="a")], state=path))
+    models = Script([1], model="a"), Script([1], model="b")
+    ask(int, "p", model=Router(models, state=path))
 
-    with pytest.raises(RillError, match="of one list of models"):
-        ask(int, "p", model=Router([Script([1], model="b")], state=path))
+    with pytest.raises(RillError) as caught:
+        ask(int, "p", model=Router(models[::-1], state=path))
+
+    assert "the state is of script/a, script/b" in caught.value.message
+    assert caught.value.advice is not None
+    assert caught.value.advice.startswith("this router is of script/b, script/a;")
+    assert "name another file" in caught.value.advice
 
 
 def test_another_process_may_learn(tmp_path: Path) -> None:
@@ -672,14 +714,17 @@ def test_a_repr_and_a_pickle_hold_no_keys() -> None:
         ({"models": []}, ValueError, "needs models"),
         ({"models": [None]}, TypeError, "a text or a provider, not None"),
         ({"models": [Script]}, TypeError, "a text or a provider"),
-        ({"objective": "cheap"}, TypeError, "is an Objective, not 'cheap'"),
-        ({"models": ["a/b", "a/b"]}, ValueError, "'a/b' twice"),
-        ({"models": [Router(["a/b"])]}, TypeError, "among routers"),
-        ({"models": [f"a/{n}" for n in range(17)]}, ValueError, "16 models at the most"),
+        ({"objective": "cheap"}, TypeError, "is an Objective or None, not 'cheap'"),
+        ({"state": 5}, TypeError, "the state of a Router is the path of a file or None, not 5"),
+        ({"models": ["local/x", "local/x"]}, ValueError, "'local/x' twice"),
+        ({"models": [Router(["local/x"])]}, TypeError, "among routers"),
+        ({"models": ["locl/x"]}, NotConfiguredError, "no provider 'locl'; did you mean 'local'"),
+        ({"models": ["gpt-5.4-mini"]}, NotConfiguredError, "write provider/model"),
+        ({"models": [f"local/{n}" for n in range(17)]}, ValueError, "16 models at the most"),
         ({"prices": {"c/d": (1, 1)}}, ValueError, "'c/d'"),
-        ({"prices": {"a/b": (1,)}}, ValueError, "two numbers"),
-        ({"prices": {"a/b": 1}}, ValueError, "two numbers"),
-        ({"prices": {"a/b": ("1", "2")}}, ValueError, "two numbers"),
+        ({"prices": {"local/x": (1,)}}, ValueError, "two numbers"),
+        ({"prices": {"local/x": 1}}, ValueError, "two numbers"),
+        ({"prices": {"local/x": ("1", "2")}}, ValueError, "two numbers"),
         ({"strategy": "fallbak"}, ValueError, "did you mean 'fallback'"),
         ({"learner": "magic"}, ValueError, "linucb, thompson"),
         ({"runtime": Told(), "state": None}, TypeError, "leave out"),
@@ -690,7 +735,7 @@ def test_a_repr_and_a_pickle_hold_no_keys() -> None:
 def test_what_is_no_router(given: dict[str, Any], error: type[Exception], message: str) -> None:
     """It is refused when it is made."""
     with pytest.raises(error, match=message):
-        Router(**{"models": ["a/b"], **given})
+        Router(**{"models": ["local/x"], **given})
 
 
 def test_features_that_are_none() -> None:

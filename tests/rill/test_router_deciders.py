@@ -59,7 +59,7 @@ def test_what_decides_is_as_it_was_when_its_state_is_taken_over(name: str) -> No
     for n in range(5):
         arm = first.decide(f"d{n}", asked, n)["arm"]
         first.feedback(f"d{n}", arm, 0.5)
-        first.observe({"events": [event(arm, 3, asks=1, seconds=0.1)]})
+        first.observe(event(arm, 3, asks=1, seconds=0.1))
     second.load(json.loads(json.dumps(first.dump())))
 
     after = [decider.decide("e", asked, 9) for decider in (first, second)]
@@ -81,7 +81,8 @@ def test_counts_are_added_up_by_model_and_day() -> None:
     """What an event does not name is nothing."""
     decider = tallied()
 
-    decider.observe({"events": [event(1, 7, asks=1, valid=1), event(1, 8, asks=1, cost=0.5)]})
+    decider.observe(event(1, 7, asks=1, valid=1))
+    decider.observe(event(1, 8, asks=1, cost=0.5))
 
     told = decider.inspect()
     zeros = dict.fromkeys(COUNTS, 0)
@@ -94,7 +95,7 @@ def test_days_are_bounded() -> None:
     """The sums go on when the oldest day is dropped."""
     decider = tallied()
     for day in range(100):
-        decider.observe({"events": [event(0, day, asks=1)]})
+        decider.observe(event(0, day, asks=1))
 
     told = decider.inspect()
     assert [*told["days"]] == [str(day) for day in range(70, 100)]
@@ -106,16 +107,15 @@ def test_days_are_bounded() -> None:
     [
         None,
         {},
-        {"events": 1},
-        {"events": [1]},
-        {"events": [event(3, 1)]},
-        {"events": [event(-1, 1)]},
-        {"events": [{"arm": 0}]},
-        {"events": [event(0, 1, asks=1), event(0, 1, asks="many")]},
+        [event(0, 1, asks=1)],
+        event(3, 1),
+        event(-1, 1),
+        {"arm": 0},
+        event(0, 1, asks=1, valid="many"),  # type: ignore[arg-type]
     ],
 )
 def test_what_is_no_event_changes_nothing(told: Any) -> None:
-    """Nor does one of several that is not the first."""
+    """Nor does one that is right in part."""
     decider = tallied()
     before = decider.dump()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, Literal, assert_type
 
 from pydantic import BaseModel
 
-from ingot import Failure, ask
-from ingot._map.blocking import Map
+from ingot import AsyncMap, Failure, Map, Usage, ask
 
 
 class User(BaseModel):
@@ -27,9 +27,13 @@ def f() -> None:
         list[Literal["a", "b"]],
     )
     assert_type(ask.map("string[]", ["p"]).list(), list[Any])
+    run = ask.map(int, ["p"])
+    assert_type((run.done, run.failed, run.stored), tuple[int, int, int])
+    assert_type((run.usage, run.cost), tuple[Usage, Decimal | None])
 
 
 async def g() -> None:
     async for x in ask.aio.map(User, ["p"], on_error="return"):
         assert_type(x, User | Failure)
+    assert_type(ask.aio.map(User, ["p"]), AsyncMap[User])
     assert_type(await ask[User].aio.map(["p"]).list(), list[User])
