@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from ingot.rill import wire
 
 
+@pytest.fixture(autouse=True)
+def recording_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the tests run in CI."""
+    monkeypatch.delenv("CI", raising=False)
+
+
 class _Untouched(Told):
     """A runtime that must not be asked."""
 
