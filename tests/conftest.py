@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,6 +36,16 @@ def commands_are_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("typer.testing._get_command", functools.cache(typer.main.get_command))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def an_interrupt_is_heard() -> Iterator[None]:
+    """Also by what a shell started in the background, which has it ignored, and its children."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session", autouse=True)
