@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ REPLAYED = {"test_live.py"}
 """Files whose tests ask the local model, and are answered from cassettes unless told otherwise."""
 
 # `make test-all` looks longer.
-settings.register_profile("quick", max_examples=25, deadline=None)
+settings.register_profile("quick", max_examples=40, deadline=None)
 settings.load_profile("quick")
 
 
@@ -46,14 +45,6 @@ def an_interrupt_is_heard() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def nothing_waits_for_the_disk() -> Iterator[None]:
-    """No power fails here; that a file is open is all that is looked at."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", os.fstat)
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

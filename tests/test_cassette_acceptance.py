@@ -130,7 +130,7 @@ ASKER = """
 """
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [4, pytest.param(8, marks=pytest.mark.slow)])
 def test_child_processes_get_their_own_answers(path: Path, count: int) -> None:
     """So many processes replay from one file at once."""
     before = recorded(path, PROMPTS)
@@ -210,7 +210,7 @@ def in_threads(count: int, provider: Any, way: str = "whole", **settings: Any) -
 
 
 @one_by_one
-@pytest.mark.parametrize("count", [2, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_different_answers_to_equal_questions_of_threads_are_refused(
     path: Path, count: int, way: str
 ) -> None:
@@ -440,7 +440,7 @@ def killed(path: Path, seconds: float, way: str = "whole", mode: str = "record")
 
 
 @pytest.mark.parametrize("way", ["whole", "streamed", "mapped"])
-@pytest.mark.parametrize("count", [1, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_paid_answer_is_lost_to_a_kill(tmp_path: Path, count: int, way: str) -> None:
     """The next run has every answer that was returned, and pays only for the rest."""
     rng = random.Random(SEED)

@@ -59,7 +59,7 @@ def keys_in_a_child(**environ: str) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("seed", ["1", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", ["1", "2"])
 def test_keys_do_not_hang_on_the_hash_seed(seed: str) -> None:
     """In a process with another order of sets, keys are the same."""
     assert keys_in_a_child(PYTHONHASHSEED=seed) == golden()

@@ -11,7 +11,7 @@ from typing import Any, Literal, Optional, Union
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingot import Json, Markdown, Text
@@ -232,6 +232,7 @@ def test_nasty_texts_give_the_one_error(text: str) -> None:
     assert len(str(caught.value)) < 500
 
 
+@settings(max_examples=60)
 @given(st.text(st.sampled_from(sorted("intlsdcA[](){},|.:'\"\\ \n\t-+*0é😀@=")), max_size=40))
 def test_any_text_is_a_type_or_the_one_error(text: str) -> None:
     """There is no third way out."""

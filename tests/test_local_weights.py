@@ -250,15 +250,18 @@ pull(Source("tiny-weights==1.0", "tiny.gguf", sha256="0" * 64, size=9, download=
 @pytest.mark.parametrize(("number", "rest"), [(signal.SIGINT, 0), (signal.SIGKILL, 1)])
 def test_an_interrupted_pull_lets_the_next_one_in(models, tmp_path, number, rest):
     """Ctrl-C cleans up on its way out; a kill leaves it to the next pull, which does not wait."""
-    slow = put_pip(tmp_path / "slow", "import time; time.sleep(3)")
+    begun = tmp_path / "begun"
+    code = f"import pathlib, time; pathlib.Path({str(begun)!r}).touch(); time.sleep(3)"
+    slow = put_pip(tmp_path / "slow", code)
     child = subprocess.Popen(
         [sys.executable, "-c", PULLER],
         env=os.environ | {"PYTHONPATH": search_path(slow)},
         stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 5
-    while not list(models.glob(".tiny.gguf.pull-*")) and time.monotonic() < deadline:
+    while not begun.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
+    assert list(models.glob(".tiny.gguf.pull-*"))
     child.send_signal(number)
     child.wait(5)
 

@@ -25,6 +25,7 @@ from ingot._shape.shape import Shape, shape_of
 from ingot.errors import IngotError, InvalidAnswerError, UnsupportedTypeError
 
 QUICK = settings(
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
