@@ -51,7 +51,7 @@ class Growth:
         """A part begins."""
 
     def put(self, value: Any) -> None:
-        """Show *value* as the part that is being read."""
+        """Show *value* as the part that is being read; a string, which has no parts, gets none."""
         raise NotImplementedError
 
     def keep(self, tree: Any) -> None:
